@@ -1,0 +1,3 @@
+module github.com/reshost/reshost
+
+go 1.26.0
