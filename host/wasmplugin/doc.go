@@ -1,0 +1,20 @@
+// Package wasmplugin runs resource providers that are WebAssembly modules. It is imported by programs that serve plugins,
+// such as cmd/reshost; package host does not import it, so that an application with native providers alone links no
+// WebAssembly engine. The contract with the modules is package abi, "reshost_v1".
+//
+//	rt, err := wasmplugin.NewRuntime(ctx, &wasmplugin.Options{CacheDir: dir})
+//	if err != nil { ... }
+//	defer rt.Close(ctx)
+//	p, err := rt.Load(ctx, &wasmplugin.Config{Wasm: wasm, Grants: wasmplugin.Grants{
+//		FS: &wasmplugin.FSGrant{Roots: map[string]wasmplugin.FSRoot{"main": {Path: "./docs", As: "/docs"}}},
+//	}})
+//	if err != nil { ... }
+//	err = h.Add(p) // h is a *host.Host
+//
+// # Errors
+//
+// [Runtime.Load], [ReadManifest] and [Runtime.Pack] return one line that says what is wrong with the module or its
+// configuration, and what to do. The methods of a [Plugin] fail with *provider.Error. What a guest says about its own
+// failure reaches the client only with the codes Invalid, Unavailable, TooLarge and Unsupported, cut and escaped; the
+// rest goes to the log, with the plugin's name, the export and the end of the guest's stderr.
+package wasmplugin

@@ -1,0 +1,54 @@
+package wasmplugin
+
+import (
+	"time"
+
+	"github.com/reshost/reshost/host/provider"
+)
+
+// Manifest is what a plugin says about itself, in the custom section "reshost.manifest" of its module. URIs and schemes
+// are the plugin's own, before the operator renames any.
+type Manifest struct {
+	// ABI is "reshost_v1". MinMinor is the least minor version of the host's side that the plugin needs.
+	ABI      string
+	MinMinor int
+	// Name and Version of the plugin.
+	Name, Version string
+	// Schemes are the URI schemes that the plugin serves. "*" leaves the names to the operator.
+	Schemes []string
+	// Resources are the direct resources and Templates the templates, in the order in which they are listed.
+	Resources []provider.Resource
+	Templates []provider.Template
+	// List says that the plugin lists more resources than Resources.
+	List bool
+	// Capabilities that the plugin imports.
+	Capabilities []Capability
+	// Limits are wishes that can only lower the host's own.
+	Limits ManifestLimits
+	// Isolation is what the plugin needs: "", "reset", "fresh" or "shared".
+	Isolation string
+	// Dynamic says that resources and templates are asked of the running plugin.
+	Dynamic bool
+	// Poll is the interval at which the plugin wants to look for changes; 0: never.
+	Poll time.Duration
+	// ConfigSchema is a JSON Schema of the plugin's configuration; nil: none given.
+	ConfigSchema provider.JSON
+}
+
+// Capability is something outside of the sandbox that a plugin asks for.
+type Capability struct {
+	// Name is that of the import module reshost_NAME_v1: "config", "fs", "http", "kv" or "sql".
+	Name string
+	// Reason is a sentence for the operator.
+	Reason string
+	// Optional says that the plugin works without it.
+	Optional bool
+}
+
+// ManifestLimits are limits that a plugin sets itself. Zero: not set.
+type ManifestLimits struct {
+	// Timeout of a call.
+	Timeout time.Duration
+	// Memory of an instance in bytes.
+	Memory int64
+}
