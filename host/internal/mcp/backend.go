@@ -37,10 +37,6 @@ type Caller struct {
 
 // Features is what the host serves at this moment.
 type Features struct {
-	// ServerName, ServerTitle and ServerVersion stand in serverInfo.
-	ServerName, ServerTitle, ServerVersion string
-	// Instructions is a text for the model; empty for none.
-	Instructions string
 	// Completions is set where some template completes; Subscribe and ListChanged only where they are really served.
 	Completions, Subscribe, ListChanged bool
 }
