@@ -94,6 +94,9 @@ type Info struct {
 	// SeesCaller says that results depend on the Principal or Meta of the request; they are then never shared
 	// between callers, whatever a result's scope says.
 	SeesCaller bool
+	// MetaKeys are the request `_meta` keys that reach the provider. Results may depend on them, so they are never shared
+	// between requests that differ there, nor sent as public.
+	MetaKeys []string
 }
 
 // Unimplemented is embedded by providers, so that they keep compiling when Provider grows. Its Read, List and Complete

@@ -1,0 +1,66 @@
+package host
+
+import (
+	"math"
+	"time"
+)
+
+// Limits bound what one caller, one request and one provider can cost. A field of 0 has its default; a negative one
+// switches that limit off.
+type Limits struct {
+	// RequestBytes is the most bytes of one message from a client. Default 4 MiB. Over it: HTTP 413.
+	RequestBytes int64
+	// JSONDepth is how deep a message's JSON may nest. Default 64.
+	JSONDepth int
+	// URIBytes is the longest URI, template value or completion value. Default 8 KiB, which is also the most.
+	URIBytes int
+	// MetaBytes is the most of a request's or a result's `_meta`. Default 64 KiB.
+	MetaBytes int
+	// PageBytes is about how many bytes one page of a list may have, encoded. Default 1 MiB.
+	PageBytes int64
+	// ReadItems is the most parts of one read. Default 100. Over it: too_large.
+	ReadItems int
+	// ReadBytes is the most bytes of one read, all parts together, before base64. Default 16 MiB. Over it: too_large.
+	ReadBytes int64
+	// Call is how long one call of a provider may take. Default 10 s. Over it: timeout.
+	Call time.Duration
+	// Requests is how many requests are served at once. Default 1,024. Over it: unavailable, HTTP 503.
+	Requests int
+	// PrincipalRequests is how many of them one caller may have: one verified principal, or one address of anonymous
+	// callers. Calls in process, stdio and loopback addresses without a principal are not counted. Default 64. Over it:
+	// unavailable, HTTP 429.
+	PrincipalRequests int
+	// WriteStall is how long an answer may make no progress towards its client before the connection is closed. Default
+	// 10 s.
+	WriteStall time.Duration
+}
+
+// withDefaults resolves 0 to the defaults and negative values to the largest number, so that code compares only.
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		RequestBytes:      limit(l.RequestBytes, 4<<20, math.MaxInt64),
+		JSONDepth:         limit(l.JSONDepth, 64, math.MaxInt),
+		URIBytes:          min(limit(l.URIBytes, maxURIBytes, maxURIBytes), maxURIBytes),
+		MetaBytes:         limit(l.MetaBytes, 64<<10, math.MaxInt),
+		PageBytes:         limit(l.PageBytes, 1<<20, math.MaxInt64),
+		ReadItems:         limit(l.ReadItems, 100, math.MaxInt),
+		ReadBytes:         limit(l.ReadBytes, 16<<20, math.MaxInt64),
+		Call:              limit(l.Call, 10*time.Second, math.MaxInt64),
+		Requests:          limit(l.Requests, 1024, math.MaxInt),
+		PrincipalRequests: limit(l.PrincipalRequests, 64, math.MaxInt),
+		WriteStall:        limit(l.WriteStall, 10*time.Second, math.MaxInt64),
+	}
+}
+
+const maxURIBytes = 8 << 10
+
+func limit[T ~int | ~int64](v, def, off T) T {
+	switch {
+	case v == 0:
+		return def
+	case v < 0:
+		return off
+	default:
+		return v
+	}
+}
