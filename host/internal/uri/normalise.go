@@ -197,6 +197,28 @@ func AppendEscape(b []byte, c byte) []byte {
 	return append(b, '%', upperHex[c>>4], upperHex[c&15])
 }
 
+// Literal normalises a part of a URI that an author wrote, such as the fixed text of a template. Characters that [Parse]
+// refuses because a URI cannot hold them are percent-encoded too, as are brackets.
+func Literal(s string) (string, error) {
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		if class[s[i]] == bad {
+			b = AppendEscape(b, s[i])
+		} else {
+			b = append(b, s[i])
+		}
+	}
+	s = string(b)
+	clean, err := scan(s, 0)
+	if err != nil {
+		return "", err
+	}
+	if clean == len(s) {
+		return s, nil
+	}
+	return string(appendNormal(b[:clean], s, clean, 0)), nil
+}
+
 // Decode decodes every percent-encoding of a component of a normalised URI, once. It returns s itself when there is none.
 func Decode(s string) string {
 	first := strings.IndexByte(s, '%')
