@@ -1,0 +1,90 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// want says in words what a key takes.
+func want(t reflect.Type, f *field) string {
+	var s string
+	switch shapeOf(t) {
+	case shapeBool:
+		s = "true or false"
+	case shapeInt:
+		switch {
+		case f.min != nil && f.max != nil:
+			s = fmt.Sprintf("a number from %d to %d", *f.min, *f.max)
+		case f.min != nil:
+			s = fmt.Sprintf("a number of at least %d", *f.min)
+		default:
+			s = "a number"
+		}
+	case shapeDuration:
+		s = "a duration such as 30s"
+	case shapeBytes:
+		s = "a size such as 64KiB"
+	case shapePath:
+		s = "a path"
+	case shapeSecret:
+		s = "text or a reference such as ${env:NAME}"
+	case shapeJSON, shapeSection:
+		s = "keys and values"
+	case shapeList:
+		s = "a list"
+	case shapeMap:
+		s = "names and values"
+	default:
+		s = "text"
+		if f.enum != nil {
+			s = "one of " + strings.Join(f.enum, ", ")
+		}
+	}
+	if f.off {
+		s += ", or off"
+	}
+	return s
+}
+
+// describe says in words what a node is.
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "keys and values"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch n.ShortTag() {
+	case "!!null":
+		return "nothing"
+	case "!!bool":
+		return "the truth value " + clip(n.Value)
+	case "!!int", "!!float":
+		return "the number " + clip(n.Value)
+	case "!!timestamp":
+		return "the date " + clip(n.Value)
+	case "!!str":
+		return fmt.Sprintf("the text %q", clip(n.Value))
+	}
+	return "a value with the tag " + clip(n.ShortTag())
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// childKey and indexKey build the path of a key; parentKey undoes them.
+func childKey(parent, key string) string {
+	if key == "" || strings.ContainsAny(key, ".[]\" \t\n") {
+		key = fmt.Sprintf("%q", clip(key))
+	}
+	if parent == "" {
+		return key
+	}
+	return parent + "." + key
+}
+
+func indexKey(parent string, i int) string { return fmt.Sprintf("%s[%d]", parent, i) }
+
+func parentKey(key string) string { return key[:max(0, strings.LastIndexAny(key, ".["))] }

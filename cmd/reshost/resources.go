@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reshost/reshost/host"
+	"github.com/reshost/reshost/host/provider"
+)
+
+// quietLevel is the log level of commands that run for a moment: what is wrong, and nothing else.
+const quietLevel = "warn"
+
+// withHost opens the configured host for one command.
+func (a *app) withHost(ctx context.Context, f func(*host.Host) error) error {
+	cfg, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	s, err := a.openStack(ctx, cfg, a.logger(cfg, quietLevel), nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(s.host), s.close())
+}
+
+func (a *app) listCommand() *cobra.Command {
+	return a.jsonFlag(&cobra.Command{
+		Use:   "list",
+		Short: "List the resources",
+		Args:  exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withHost(cmd.Context(), func(h *host.Host) error { return a.list(cmd.Context(), h) })
+		},
+	})
+}
+
+func (a *app) list(ctx context.Context, h *host.Host) error {
+	out := a.newListing("resources", "URI\tNAME\tTYPE\tSIZE")
+	for cursor := ""; ; {
+		page, err := h.List(ctx, nil, cursor)
+		if err != nil {
+			return explain(err, "resources/list")
+		}
+		for i := range page.Resources {
+			r := &page.Resources[i]
+			size := ""
+			if r.Size != nil {
+				size = strconv.FormatInt(*r.Size, 10)
+			}
+			out.add(toResourceJSON(r), r.URI, r.Name, r.MIMEType, size)
+		}
+		if cursor = page.Next; cursor == "" {
+			return out.end()
+		}
+	}
+}
+
+func (a *app) templatesCommand() *cobra.Command {
+	return a.jsonFlag(&cobra.Command{
+		Use:   "templates",
+		Short: "List the templates of resources",
+		Args:  exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withHost(cmd.Context(), func(h *host.Host) error { return a.templates(cmd.Context(), h) })
+		},
+	})
+}
+
+func (a *app) templates(ctx context.Context, h *host.Host) error {
+	out := a.newListing("resourceTemplates", "TEMPLATE\tNAME\tTYPE")
+	for cursor := ""; ; {
+		page, err := h.Templates(ctx, nil, cursor)
+		if err != nil {
+			return explain(err, "resources/templates/list")
+		}
+		for i := range page.Templates {
+			t := &page.Templates[i]
+			out.add(toTemplateJSON(t), t.URITemplate, t.Name, t.MIMEType)
+		}
+		if cursor = page.Next; cursor == "" {
+			return out.end()
+		}
+	}
+}
+
+// listing prints entries as a table, or as one JSON object.
+type listing struct {
+	a       *app
+	member  string
+	table   *tabwriter.Writer
+	entries []resourceJSON
+}
+
+func (a *app) newListing(member, head string) *listing {
+	l := &listing{a: a, member: member, entries: []resourceJSON{}}
+	if !a.json {
+		l.table = tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(l.table, head)
+	}
+	return l
+}
+
+func (l *listing) add(entry resourceJSON, cells ...string) {
+	if l.table == nil {
+		l.entries = append(l.entries, entry)
+		return
+	}
+	for i := range cells {
+		cells[i] = printable(cells[i])
+	}
+	fmt.Fprintln(l.table, strings.Join(cells, "\t"))
+}
+
+func (l *listing) end() error {
+	if l.table == nil {
+		return l.a.writeJSON(map[string][]resourceJSON{l.member: l.entries})
+	}
+	return l.table.Flush()
+}
+
+func (a *app) readCommand() *cobra.Command {
+	return a.jsonFlag(&cobra.Command{
+		Use:     "read URI",
+		Short:   "Read a resource",
+		Long:    "Read a resource and write its bytes to stdout as they are. Several parts are told apart by a line before each.",
+		Example: "  reshost read docs://index",
+		Args:    exactArgs("URI"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withHost(cmd.Context(), func(h *host.Host) error { return a.read(cmd.Context(), h, args[0]) })
+		},
+	})
+}
+
+func (a *app) read(ctx context.Context, h *host.Host, uri string) error {
+	r, err := h.Read(ctx, nil, uri)
+	if err != nil {
+		return explain(err, uri)
+	}
+	if a.json {
+		return a.writeJSON(toReadJSON(r))
+	}
+	if len(r.Contents) == 0 {
+		return fmt.Errorf("%s asks for more input, which this command cannot give", uri)
+	}
+	for i := range r.Contents {
+		c := &r.Contents[i]
+		if !c.Text && a.stdoutIsTerminal() {
+			return fmt.Errorf("%s is not text (%s, %d bytes): redirect stdout to a file, or use --json", c.URI, orUnknown(c.MIMEType), len(c.Body))
+		}
+		if len(r.Contents) > 1 {
+			if err := a.printf("--- %s (%s, %d bytes)\n", printable(c.URI), printable(orUnknown(c.MIMEType)), len(c.Body)); err != nil {
+				return err
+			}
+		}
+		if _, err := a.stdout.Write(c.Body); err != nil {
+			return err
+		}
+		if i+1 < len(r.Contents) {
+			if err := a.printf("\n"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func orUnknown(mimeType string) string {
+	if mimeType == "" {
+		return "unknown type"
+	}
+	return mimeType
+}
+
+func (a *app) completeCommand() *cobra.Command {
+	var known []string
+	cmd := a.jsonFlag(&cobra.Command{
+		Use:     "complete TEMPLATE ARGUMENT VALUE",
+		Short:   "Propose values for a variable of a template",
+		Example: "  reshost complete 'docs://{name}' name REA",
+		Args:    exactArgs("TEMPLATE", "ARGUMENT", "VALUE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := &host.CompleteRequest{Template: args[0], Argument: args[1], Value: args[2]}
+			for _, v := range known {
+				name, value, ok := strings.Cut(v, "=")
+				if !ok || name == "" {
+					return usagef("--known must be NAME=VALUE, not %q", v)
+				}
+				req.Context = append(req.Context, provider.Var{Name: name, Value: value})
+			}
+			return a.withHost(cmd.Context(), func(h *host.Host) error { return a.complete(cmd.Context(), h, req) })
+		},
+	})
+	cmd.Flags().StringArrayVar(&known, "known", nil, "another variable's value, as `NAME=VALUE`; may be repeated")
+	return cmd
+}
+
+func (a *app) complete(ctx context.Context, h *host.Host, req *host.CompleteRequest) error {
+	c, err := h.Complete(ctx, nil, req)
+	if err != nil {
+		return explain(err, req.Template)
+	}
+	if a.json {
+		values := c.Values
+		if values == nil {
+			values = []string{}
+		}
+		return a.writeJSON(completionJSON{values, c.Total, c.HasMore})
+	}
+	for _, v := range c.Values {
+		if err := a.printf("%s\n", printable(v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// explain says what was asked for in front of the error, and keeps its code.
+func explain(err error, what string) error {
+	if p := (*provider.Error)(nil); errors.As(err, &p) && p.Code == provider.NotFound {
+		return fmt.Errorf("%s: %w", what, provider.Wrap(provider.NotFound, p.Err, "no such resource"))
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reshost/reshost/cmd/reshost/internal/config"
+)
+
+const (
+	headerTimeout  = 10 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 64 << 10
+)
+
+func (a *app) serveCommand() *cobra.Command {
+	var stdio bool
+	var listen string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve resources over HTTP, or over stdio",
+		Long: `Serve resources to MCP clients: over Streamable HTTP, or with --stdio to the one client that started this process.
+
+On the first interrupt or SIGTERM the server ends in order: calls in flight are waited for. The second one ends it at once.`,
+		Example: "  reshost serve --config reshost.yaml\n  reshost serve --root ./docs\n  reshost serve --root ./docs --stdio",
+		Args:    exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if stdio && listen != "" {
+				return usagef("--stdio and --listen cannot stand together")
+			}
+			if listen != "" && !isUnix(listen) {
+				if problem := config.CheckListen(listen); problem != "" {
+					return usagef("--listen: %s", problem)
+				}
+			}
+			cfg, err := a.loadConfig()
+			if err != nil {
+				return err
+			}
+			if listen != "" {
+				cfg.Server.Listen = listen
+			}
+			if stdio {
+				return a.serveStdio(cmd.Context(), cfg)
+			}
+			return a.serveHTTP(cmd.Context(), cfg)
+		},
+	}
+	cmd.Flags().BoolVar(&stdio, "stdio", false, "speak MCP on stdin and stdout")
+	cmd.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on, host:port or unix:PATH, in place of server.listen")
+	return cmd
+}
+
+// openToServe opens the stack with the keys that cursors of an earlier run were sealed with.
+func (a *app) openToServe(ctx context.Context, cfg *config.Config, log *slog.Logger) (*stack, error) {
+	var dir string
+	var err error
+	if len(cfg.Server.Keys) == 0 {
+		if dir, err = a.statePath(cfg); err != nil {
+			return nil, err
+		}
+	}
+	keys, err := sealingKeys(cfg, dir)
+	if err != nil {
+		return nil, err
+	}
+	return a.openStack(ctx, cfg, log, keys)
+}
+
+func (a *app) serveStdio(ctx context.Context, cfg *config.Config) error {
+	log := a.logger(cfg, "")
+	s, err := a.openToServe(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	log.Info("serving on stdio", "server", cfg.Server.Name, "plugins", len(s.plugins))
+	err = s.host.ServeStdio(ctx, a.stdin, a.stdout)
+	if ctx.Err() != nil {
+		err = nil // asked to end
+	}
+	return errors.Join(err, s.close())
+}
+
+func (a *app) serveHTTP(ctx context.Context, cfg *config.Config) error {
+	log := a.logger(cfg, "")
+	tlsConfig, err := serverTLS(cfg)
+	if err != nil {
+		return err
+	}
+	// The address is taken first, so that nothing is started when it is in use; connections wait until plugins are ready.
+	ln, err := listen(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	s, err := a.openToServe(ctx, cfg, log)
+	if err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	mux := http.NewServeMux()
+	mux.Handle(cfg.Server.Path, s.host.Handler())
+	srv := &http.Server{
+		Handler: mux, TLSConfig: tlsConfig, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	a.announce(cfg, ln.Addr(), s, log)
+	return a.serveUntilDone(ctx, srv, ln, s, log)
+}
+
+// serveUntilDone serves until ctx ends, then waits for requests in flight.
+func (a *app) serveUntilDone(ctx context.Context, srv *http.Server, ln net.Listener, s *stack, log *slog.Logger) error {
+	served := make(chan error, 1)
+	go func() {
+		if srv.TLSConfig != nil {
+			served <- srv.ServeTLS(ln, "", "")
+			return
+		}
+		served <- srv.Serve(ln)
+	}()
+	select {
+	case err := <-served:
+		return errors.Join(err, s.close())
+	case <-ctx.Done():
+	}
+	log.Info("ending: waiting for requests in flight")
+	end, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	// The host ends its streams while the server waits for its connections: each needs the other.
+	closed := make(chan error, 1)
+	go func() { closed <- s.close() }()
+	err := srv.Shutdown(end)
+	if errors.Is(err, context.DeadlineExceeded) {
+		log.Warn("requests were still in flight at the end", "waited", closeTimeout)
+		err = srv.Close()
+	}
+	if served := <-served; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return errors.Join(err, <-closed)
+}
+
+// serverTLS returns the TLS configuration, or nil for plain HTTP.
+func serverTLS(cfg *config.Config) (*tls.Config, error) {
+	t := cfg.Server.TLS
+	if t == nil {
+		return nil, nil
+	}
+	cert, err := tls.LoadX509KeyPair(string(t.Cert), string(t.Key))
+	if err != nil {
+		return nil, cfg.Errorf("server.tls", "%v", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// listenError says in one line why an address cannot be had.
+func listenError(cfg *config.Config, addr string, err error) error {
+	var op *net.OpError
+	cause := err
+	if errors.As(err, &op) {
+		cause = op.Err
+	}
+	what := fmt.Sprintf("cannot listen on %s: %v", addr, cause)
+	if isInUse(err) {
+		what = fmt.Sprintf("cannot listen on %s: the address is in use; end the other process, or take another with --listen HOST:PORT", addr)
+	}
+	if _, ok := cfg.At("server.listen"); ok {
+		return cfg.Errorf("server.listen", "%s", what)
+	}
+	return errors.New(what)
+}

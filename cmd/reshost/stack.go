@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reshost/reshost/cmd/reshost/internal/config"
+	"github.com/reshost/reshost/host"
+	"github.com/reshost/reshost/host/wasmplugin"
+)
+
+const (
+	// maxWasm is the largest module that the runtime takes.
+	maxWasm = 32 << 20
+	// closeTimeout bounds how long calls in flight are waited for at the end.
+	closeTimeout = 10 * time.Second
+	// pluginKey is the log attribute that names a plugin.
+	pluginKey = "plugin"
+)
+
+// stack is a host with the plugins of a configuration.
+type stack struct {
+	host    *host.Host
+	runtime *wasmplugin.Runtime
+	plugins []*wasmplugin.Plugin
+}
+
+// openStack loads all plugins and adds them to a new host. When anything fails, everything is closed again, and the
+// error has one line for each plugin at fault.
+func (a *app) openStack(ctx context.Context, cfg *config.Config, log *slog.Logger, keys [][]byte) (*stack, error) {
+	configs, err := a.pluginConfigs(cfg)
+	if err != nil {
+		return nil, err
+	}
+	rt, err := a.newRuntime(ctx, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	s := &stack{runtime: rt}
+	if err := s.open(ctx, cfg, log, keys, configs); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (a *app) newRuntime(ctx context.Context, cfg *config.Config, log *slog.Logger) (*wasmplugin.Runtime, error) {
+	opts := &wasmplugin.Options{Logger: log, MaxMemory: int64(cfg.Limits.TotalMemory)}
+	dir, err := a.statePath(cfg)
+	if err != nil {
+		log.Warn("compiled plugins are not kept", "reason", err)
+	} else {
+		opts.CacheDir = filepath.Join(dir, cacheFolder)
+	}
+	return wasmplugin.NewRuntime(ctx, opts)
+}
+
+func (s *stack) open(ctx context.Context, cfg *config.Config, log *slog.Logger, keys [][]byte, configs []*wasmplugin.Config) error {
+	h, err := host.New(hostOptions(cfg, log, keys))
+	if err != nil {
+		return err
+	}
+	s.host = h
+	loaded, err := s.load(ctx, cfg, configs)
+	if err != nil {
+		return err
+	}
+	for i, p := range loaded {
+		if err := h.Add(p, providerOptions(&cfg.Plugins[i])); err != nil {
+			closeUnused(loaded[i:])
+			return cfg.Errorf(pluginKeyAt(i), "%v", err)
+		}
+		s.plugins = append(s.plugins, p)
+	}
+	return nil
+}
+
+// load starts all plugins side by side: compiling one that is not cached takes seconds.
+func (s *stack) load(ctx context.Context, cfg *config.Config, configs []*wasmplugin.Config) ([]*wasmplugin.Plugin, error) {
+	loaded, errs := make([]*wasmplugin.Plugin, len(configs)), make([]error, len(configs))
+	var wg sync.WaitGroup
+	for i, c := range configs {
+		wg.Go(func() {
+			p, err := s.runtime.Load(ctx, c)
+			if err != nil {
+				errs[i] = cfg.Errorf(pluginKeyAt(i), "%v", err)
+				return
+			}
+			loaded[i] = p
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		closeUnused(loaded)
+		return nil, err
+	}
+	return loaded, nil
+}
+
+// closeUnused closes plugins that no host took over.
+func closeUnused(plugins []*wasmplugin.Plugin) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	for _, p := range plugins {
+		if p != nil {
+			_ = p.Close(ctx) // the error that led here is the one to report
+		}
+	}
+}
+
+// close ends calls in flight, then the plugins.
+func (s *stack) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	var err error
+	if s.host != nil {
+		err = s.host.Close(ctx)
+	}
+	return errors.Join(err, s.runtime.Close(ctx))
+}
+
+func pluginKeyAt(i int) string { return fmt.Sprintf("plugins[%d]", i) }
+
+func hostOptions(cfg *config.Config, log *slog.Logger, keys [][]byte) *host.Options {
+	l := &cfg.Limits
+	return &host.Options{
+		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: buildVersion().Version, Logger: log, Keys: keys,
+		PageSize: cfg.Server.PageSize, PublicURL: cfg.Server.PublicURL, Origins: cfg.Server.Origins, Revisions: cfg.Server.Revisions,
+		Limits: host.Limits{
+			RequestBytes: int64(l.RequestBody), JSONDepth: l.JSONDepth, URIBytes: int(l.URI), MetaBytes: int(l.Meta),
+			PageBytes: int64(l.PageBytes), ReadItems: l.ReadItems, ReadBytes: int64(l.ReadBytes), Call: time.Duration(l.Call),
+			Requests: l.Requests, PrincipalRequests: l.PrincipalRequests, WriteStall: time.Duration(l.Write),
+		},
+	}
+}
+
+func providerOptions(p *config.Plugin) *host.ProviderOptions {
+	if p.Cache == nil {
+		return nil
+	}
+	return &host.ProviderOptions{Cache: &host.CacheRules{
+		TTL: time.Duration(p.Cache.TTL), Min: time.Duration(p.Cache.Min), Max: time.Duration(p.Cache.Max), Public: p.Cache.Public,
+	}}
+}
+
+// pluginConfigs turns the entries of the configuration into what the runtime loads. What can be seen to be wrong without
+// running anything is reported for all entries at once.
+func (a *app) pluginConfigs(cfg *config.Config) ([]*wasmplugin.Config, error) {
+	configs, errs := make([]*wasmplugin.Config, len(cfg.Plugins)), []error(nil)
+	for i := range cfg.Plugins {
+		c, err := a.pluginConfig(cfg, i)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		configs[i] = c
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return configs, nil
+}
+
+func (a *app) pluginConfig(cfg *config.Config, i int) (*wasmplugin.Config, error) {
+	p, key := &cfg.Plugins[i], pluginKeyAt(i)
+	wasm, err := a.wasmOf(p)
+	if err != nil {
+		return nil, cfg.Errorf(key+".source", "%v", err)
+	}
+	l := &cfg.Limits
+	c := &wasmplugin.Config{
+		Name: p.Name, Source: p.Source, Wasm: wasm, Schemes: p.Schemes, Only: p.Only, Isolation: p.Isolation, Config: p.Config,
+		AllowWebSchemes: p.AllowWebSchemes,
+		Limits: wasmplugin.Limits{
+			Timeout: time.Duration(l.Call), Memory: int64(l.GuestMemory), TotalMemory: int64(l.PluginMemory), Instances: l.Instances,
+			Queue: l.Queue, QueueWait: time.Duration(l.QueueWait), PageItems: cfg.Server.PageSize, PageBytes: int64(l.PageBytes),
+			Contents: l.ReadItems, ReadBytes: int64(l.ReadBytes), LogLines: l.LogRate,
+		},
+		Grants: wasmplugin.Grants{Meta: p.Grants.Meta, Principal: p.Grants.Principal},
+	}
+	if p.Limits.Timeout != 0 {
+		c.Limits.Timeout = time.Duration(p.Limits.Timeout)
+	}
+	if p.Limits.Memory != 0 {
+		c.Limits.Memory = int64(p.Limits.Memory)
+	}
+	if fs := p.Grants.FS; fs != nil {
+		c.Grants.FS, err = fsGrant(cfg, fs, key+".grants.fs.roots.")
+	}
+	return c, err
+}
+
+// fsGrant checks that the folders are there: a grant for one that is not would serve nothing, silently.
+func fsGrant(cfg *config.Config, g *config.FSGrant, key string) (*wasmplugin.FSGrant, error) {
+	roots, errs := make(map[string]wasmplugin.FSRoot, len(g.Roots)), []error(nil)
+	for _, name := range slices.Sorted(maps.Keys(g.Roots)) {
+		r := g.Roots[name]
+		if problem := folderProblem(string(r.Path)); problem != "" {
+			errs = append(errs, cfg.Errorf(key+name+".path", "%s", problem))
+		}
+		roots[name] = wasmplugin.FSRoot{Path: string(r.Path), As: r.As}
+	}
+	return &wasmplugin.FSGrant{Roots: roots, Hide: g.Hide, Watch: g.Watch}, errors.Join(errs...)
+}
+
+// folderProblem returns what keeps path from being served as a folder, or "".
+func folderProblem(path string) string {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Sprintf("the folder %s does not exist: create it, or name another", path)
+	case err != nil:
+		return fmt.Sprintf("the folder %s cannot be used: %v", path, err)
+	case !info.IsDir():
+		return fmt.Sprintf("%s is a file, not a folder: name the folder that holds it", path)
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return fmt.Sprintf("the folder %s cannot be read: %v", path, errors.Unwrap(err))
+	}
+	d.Close()
+	return ""
+}
+
+// wasmOf returns an entry's module.
+func (a *app) wasmOf(p *config.Plugin) ([]byte, error) {
+	if name, ok := p.BuiltinName(); ok {
+		return a.builtins.Open(name)
+	}
+	path, ok := p.SourcePath()
+	if !ok {
+		return nil, fmt.Errorf("no source is named %q", p.Source)
+	}
+	return a.readWasm(path)
+}
+
+func (a *app) readWasm(path string) ([]byte, error) {
+	wasm, err := a.env.ReadFile(path, maxWasm)
+	if err != nil {
+		return nil, fmt.Errorf("%w; build the plugin, or correct the path", err)
+	}
+	if !strings.HasPrefix(string(wasm[:min(4, len(wasm))]), "\x00asm") {
+		return nil, fmt.Errorf("%s is not a WebAssembly module: build the plugin with GOOS=wasip1 GOARCH=wasm, then run reshost plugin pack", path)
+	}
+	return wasm, nil
+}
