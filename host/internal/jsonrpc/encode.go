@@ -150,3 +150,14 @@ func AppendCompact(dst, v []byte) ([]byte, bool) {
 	}
 	return dst, true
 }
+
+// AppendValidText appends s as a JSON string, like [AppendText], when it is valid UTF-8. Otherwise it appends nothing and
+// reports false.
+func AppendValidText(dst, s []byte) ([]byte, bool) {
+	if !utf8.Valid(s) {
+		return dst, false
+	}
+	dst = append(dst, '"')
+	dst = appendEscaped(dst, unsafe.String(unsafe.SliceData(s), len(s)))
+	return append(dst, '"'), true
+}

@@ -2,7 +2,12 @@ package mcp
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
 
 	"github.com/reshost/reshost/host/internal/jsonrpc"
 	"github.com/reshost/reshost/host/provider"
@@ -10,7 +15,7 @@ import (
 
 // Options configure a [Server]. The zero value, and nil, work.
 type Options struct {
-	// Logger receives faults (a panic with its stack, a provider's internal error). nil discards.
+	// Logger receives faults: a panic with its stack, the cause of an internal error. nil discards.
 	Logger *slog.Logger
 	// Name, Title and Version stand in serverInfo. Name defaults to "reshost"; the others may be empty.
 	Name, Title, Version string
@@ -18,8 +23,11 @@ type Options struct {
 	Instructions string
 	// Revisions are the protocol revisions served, of those in [Revisions]. nil or empty: all.
 	Revisions []string
+	// Logging lets a provider's log lines reach the clients that ask for them (rule N3).
+	Logging bool
 	// Admit is asked before a request is dispatched, when its method is known. It returns a function that is called
-	// when the request ends, or an error: a *[Refusal] says how, any other error counts as busy. nil admits all.
+	// when the request ends (it may be nil), or an error: a *[Refusal] says how, any other error counts as busy. nil
+	// admits all.
 	Admit func(ctx context.Context, c *Caller, method string) (release func(), err error)
 }
 
@@ -27,7 +35,7 @@ type Options struct {
 type Refusal struct {
 	// TooMany says that this caller asks too often (HTTP 429); otherwise the server is busy (HTTP 503).
 	TooMany bool
-	// RetryAfter tells the client when to try again, in milliseconds; 0 says nothing.
+	// RetryAfterMillis tells the client when to try again; 0 says nothing.
 	RetryAfterMillis int64
 }
 
@@ -36,13 +44,21 @@ func (r *Refusal) Error() string {
 	if r.TooMany {
 		return "too many requests"
 	}
-	return "server busy"
+	return "the server is busy"
 }
 
-// Server dispatches messages to a [Backend]. It holds no state of its callers. Its methods may be called concurrently.
+// Server dispatches messages to a [Backend]. It holds nothing between the requests of modern clients (rule P2). Its methods
+// may be called concurrently.
 type Server struct {
-	backend Backend
-	opts    Options
+	backend   Backend
+	opts      Options
+	log       *slog.Logger
+	revisions []*revision
+	// names lists the revisions for people, supported as a JSON array.
+	names     string
+	supported []byte
+	// tail ends a complete result: the _meta that names the server, and the closing braces.
+	tail []byte
 }
 
 // NewServer returns a Server for b.
@@ -51,6 +67,22 @@ func NewServer(b Backend, opts *Options) *Server {
 	if opts != nil {
 		s.opts = *opts
 	}
+	s.log = s.opts.Logger
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.opts.Name == "" {
+		s.opts.Name = "reshost"
+	}
+	s.revisions = served(s.opts.Revisions)
+	var names []string
+	for _, r := range s.revisions {
+		names = append(names, r.name)
+	}
+	s.names = strings.Join(names, ", ")
+	s.supported = appendStrings(nil, names)
+	s.tail = append(s.tail, `,"_meta":{"`+metaServerInfo+`":`...)
+	s.tail = append(appendImplementation(s.tail, &s.opts, true), "}}}"...)
 	return s
 }
 
@@ -64,6 +96,8 @@ type Request struct {
 	Header *Header
 	// Stream takes the notifications that belong to this request; nil where the client cannot receive any.
 	Stream Stream
+	// Buf is what the response's body is appended to; it may be nil.
+	Buf []byte
 }
 
 // Header holds the HTTP header lines that a revision checks against the body (rules H2, H3), as they came.
@@ -71,18 +105,150 @@ type Header struct {
 	ProtocolVersion, Method, Name []string
 }
 
-// Stream carries notifications to the client before the response of their request.
+// Stream carries notifications to the client before the response of their request. Its methods may be called concurrently.
 type Stream interface {
 	// Send writes one whole message. The bytes are the caller's again on return. It fails when the client is gone.
 	Send(message []byte) error
 }
 
-// Response is the answer to a request. An empty Body means that there is none: the message was a notification, or the
-// request was cancelled.
+// Response is the answer to a message.
 type Response struct {
+	// Body is Request.Buf with the answer appended. With nothing appended there is none: the message was a notification, or
+	// the request was cancelled.
 	Body []byte
-	// Status is the HTTP status that goes with Body.
+	// Status is the HTTP status that goes with Body; 202 for an accepted notification.
 	Status int
-	// RetryAfter is the value of the HTTP header of that name in seconds; 0: none.
+	// RetryAfter is the HTTP header of that name in seconds; 0: none.
 	RetryAfter int
+}
+
+// Handle answers one message. It returns soon after ctx is done, which is how a request is cancelled: then nothing is
+// appended. A panic below it becomes an internal error and a log line.
+func (s *Server) Handle(ctx context.Context, req *Request) (resp Response) {
+	c := call{server: s, req: req, out: req.Buf, status: http.StatusOK}
+	defer func() {
+		if v := recover(); v != nil {
+			s.log.Error("panic in a request", "method", req.Message.Method, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			c.out = req.Buf
+			c.fail(internalError())
+		}
+		c.end()
+		resp = Response{Body: c.out, Status: c.status, RetryAfter: c.retryAfter}
+	}()
+	switch m := &req.Message; {
+	case m.IsResponse:
+		c.response()
+	case m.ID == nil:
+		c.notification()
+	default:
+		if err := c.request(ctx); err != nil && ctx.Err() == nil {
+			c.out = req.Buf
+			c.fail(c.failure(err))
+		} else if err != nil {
+			c.out = req.Buf
+		}
+	}
+	return resp
+}
+
+// call is one message on its way through the server.
+type call struct {
+	server *Server
+	req    *Request
+	rev    *revision
+	meta   requestMeta
+	caller Caller
+	// uri is the resource that the request names; empty for none.
+	uri string
+	// notes sends the request's notifications; nil when it asked for none.
+	notes   *notifier
+	release func()
+	// out, status and retryAfter make the response.
+	out        []byte
+	status     int
+	retryAfter int
+}
+
+// request answers a request or says why not.
+func (c *call) request(ctx context.Context) error {
+	if err := c.open(); err != nil {
+		return err
+	}
+	method := c.req.Message.Method
+	handle := c.handler(method)
+	if handle == nil {
+		return &failure{wire: jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found"}, status: c.rev.unknownMethod}
+	}
+	c.caller = Caller{Principal: c.req.Principal, Remote: c.req.Remote, Meta: append(provider.JSON(nil), c.meta.raw...)}
+	if c.server.opts.Admit != nil {
+		release, err := c.server.opts.Admit(ctx, &c.caller, method)
+		if err != nil {
+			return refused(err)
+		}
+		c.release = release
+	}
+	return handle(c, ctx)
+}
+
+// end gives back what the call holds.
+func (c *call) end() {
+	if c.notes != nil {
+		c.notes.close()
+	}
+	if c.release != nil {
+		c.release()
+		c.release = nil
+	}
+}
+
+// notification takes a message that wants no answer. All are accepted: those with a meaning concern the transport
+// ([CancelledID]), and a client may send others (rule P9).
+func (c *call) notification() {
+	c.status = http.StatusAccepted
+	if h := c.req.Header; h != nil && len(h.Method) > 0 && (len(h.Method) > 1 || h.Method[0] != c.req.Message.Method) {
+		c.fail(headerMismatch(HeaderMethod))
+	}
+}
+
+// response takes an answer to a request of the server's. It sends none, so there is nothing to do (rule T2).
+func (c *call) response() {
+	if c.req.Header != nil {
+		c.fail(&failure{
+			wire:   jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a response was sent where no request was pending"},
+			status: http.StatusBadRequest, noID: true,
+		})
+	}
+}
+
+// fail makes f the answer.
+func (c *call) fail(f *failure) {
+	id := c.req.Message.ID
+	if f.noID {
+		id = nil
+	}
+	c.out = jsonrpc.AppendError(c.out, id, &f.wire)
+	c.status, c.retryAfter = f.status, f.retryAfter
+}
+
+// failure returns what the client is told about err.
+func (c *call) failure(err error) *failure {
+	var f *failure
+	if errors.As(err, &f) {
+		return f
+	}
+	return c.providerFailure(err)
+}
+
+// CancelledID returns the id of the request that a notifications/cancelled message ends; nil for any other message and
+// for one that names none.
+func CancelledID(m *jsonrpc.Message) jsonrpc.ID {
+	if m.IsResponse || m.ID != nil || m.Method != notifyCancelled {
+		return nil
+	}
+	for o := jsonrpc.Members(m.Params); o.Next(); {
+		if k := jsonrpc.KindOf(o.Value); o.Is("requestId") && (k == jsonrpc.Text || k == jsonrpc.Number) {
+			return o.Value
+		}
+	}
+	return nil
 }

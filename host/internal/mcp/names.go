@@ -1,0 +1,44 @@
+package mcp
+
+// Methods.
+const (
+	methodDiscover      = "server/discover"
+	methodInitialize    = "initialize"
+	methodListResources = "resources/list"
+	methodListTemplates = "resources/templates/list"
+	methodRead          = "resources/read"
+	methodComplete      = "completion/complete"
+)
+
+// Notifications.
+const (
+	notifyCancelled = "notifications/cancelled"
+	notifyProgress  = "notifications/progress"
+	notifyMessage   = "notifications/message"
+)
+
+// Keys of a request's _meta (rule P1).
+const (
+	metaVersion      = metaPrefix + "protocolVersion"
+	metaCapabilities = metaPrefix + "clientCapabilities"
+	metaClientInfo   = metaPrefix + "clientInfo"
+	metaLogLevel     = metaPrefix + "logLevel"
+	metaServerInfo   = metaPrefix + "serverInfo"
+	metaToken        = "progressToken"
+	metaPrefix       = "io.modelcontextprotocol/"
+)
+
+// Error codes that the protocol adds to those of JSON-RPC.
+const (
+	codeHeaderMismatch     = -32020
+	codeUnsupportedVersion = -32022
+	// codeLegacyNotFound is sent to legacy clients alone (rule R2).
+	codeLegacyNotFound = -32002
+)
+
+// Names of HTTP headers, for messages.
+const (
+	HeaderVersion = "MCP-Protocol-Version"
+	HeaderMethod  = "Mcp-Method"
+	HeaderName    = "Mcp-Name"
+)

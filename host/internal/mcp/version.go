@@ -1,0 +1,70 @@
+package mcp
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/reshost/reshost/host/internal/jsonrpc"
+)
+
+// revision is what one revision of the protocol has. Nothing else in the program asks for a revision by its name: a new
+// one is a new row.
+type revision struct {
+	name string
+	// modern revisions carry version and capabilities in every request; legacy ones begin with initialize.
+	modern bool
+	// resultType and cacheHints stand in results, serverInfo in their _meta.
+	resultType, cacheHints, serverInfo bool
+	// title, icons, lastModified and meta are members of resources and templates; meta of contents too.
+	title, icons, lastModified, meta bool
+	// context is a parameter of completions; progressText the message of a progress notification.
+	context, progressText bool
+	// notFound is the code for a missing resource.
+	notFound int
+	// unknownMethod is the HTTP status that goes with an unknown method.
+	unknownMethod int
+}
+
+// firstModern divides the eras: names of revisions are dates, and compare as they sort.
+const firstModern = "2026-07-28"
+
+// table returns the revisions that are implemented, newest first.
+func table() []*revision {
+	return []*revision{
+		{
+			name: "2026-07-28", modern: true,
+			resultType: true, cacheHints: true, serverInfo: true,
+			title: true, icons: true, lastModified: true, meta: true,
+			context: true, progressText: true,
+			notFound: jsonrpc.CodeInvalidParams, unknownMethod: http.StatusNotFound,
+		},
+	}
+}
+
+// Revisions returns the names of the revisions that are implemented, newest first.
+func Revisions() []string {
+	var names []string
+	for _, r := range table() {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// served returns the implemented revisions that names holds; all for no names.
+func served(names []string) []*revision {
+	all := table()
+	if len(names) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(r *revision) bool { return !slices.Contains(names, r.name) })
+}
+
+// revision returns the served revision of that name; nil for any other.
+func (s *Server) revision(name string) *revision {
+	for _, r := range s.revisions {
+		if r.name == name {
+			return r
+		}
+	}
+	return nil
+}
