@@ -1,12 +1,29 @@
-// Package httpd serves the Model Context Protocol over HTTP: one endpoint, wherever it is mounted.
+// Package httpd serves the Model Context Protocol over HTTP (Streamable HTTP): one endpoint, wherever it is mounted.
+//
+// host imports it. It knows HTTP: who may call from where, what may be sent, how large, how long; what a message means
+// is host/internal/mcp's. Whatever can be refused by the head of a request is refused before its body is read.
+//
+//	h := httpd.New(server, nil)
+//	http.Handle("/mcp", h)
+//	defer h.Close(ctx)
+//
+// # Errors
+//
+// A refused request gets the HTTP status of its kind and a JSON-RPC error as its body, with the request's id wherever it
+// could be found: some clients lose one without the other.
 package httpd
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net"
 	"net/http"
+	"strconv"
+	"sync"
 	"time"
 
+	"github.com/reshost/reshost/host/internal/jsonrpc"
 	"github.com/reshost/reshost/host/internal/mcp"
 	"github.com/reshost/reshost/host/provider"
 )
@@ -18,16 +35,16 @@ type Options struct {
 	// Principal identifies the caller from the request's head, before the body is read. An error answers 401, or as an
 	// *[AuthError] says. nil: every caller is anonymous.
 	Principal func(*http.Request) (*provider.Principal, error)
-	// Origins are the web origins that may call, such as "https://app.example". A request with any other Origin header
-	// is answered 403 (rule H4). Empty: no web page may.
+	// Origins are the web origins that may call, such as "https://app.example", as [ParseOrigin] accepts them; others are
+	// ignored. A request with any other Origin header is answered 403 (rule H4). Empty: no web page may.
 	Origins []string
 	// Hosts are the values of the Host header that are accepted, without a port. Empty: on a connection to a loopback
-	// address "localhost", "127.0.0.1" and "::1" (against DNS rebinding), elsewhere any. A public name that a proxy on the same machine
-	// passes on must be named here.
+	// address "localhost" and loopback addresses (against DNS rebinding), elsewhere any. A public name that a proxy on
+	// the same machine passes on must be named here.
 	Hosts []string
 	// MaxBody bounds a request's body in bytes. 0: 4 MiB.
 	MaxBody int64
-	// MaxConcurrent bounds the requests in flight, streams not counted. 0: 1,024.
+	// MaxConcurrent bounds the requests in flight. 0: 1,024.
 	MaxConcurrent int
 	// ReadTimeout bounds the reading of a body. 0: 30 s.
 	ReadTimeout time.Duration
@@ -50,24 +67,259 @@ func (e *AuthError) Error() string { return e.Message }
 
 // Handler is an http.Handler for the endpoint.
 type Handler struct {
-	server *mcp.Server
-	opts   Options
+	server  *mcp.Server
+	opts    Options
+	log     *slog.Logger
+	origins map[string]bool
+	hosts   map[string]bool
+	slots   chan struct{}
+	// lookups bounds how many refused requests are read for their id at once.
+	lookups chan struct{}
+	buffers sync.Pool
+	// ctx ends when what is in flight must end.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu     sync.Mutex // guards what follows
+	closed bool
+	active int
+	// idle is closed when the handler is closed and nothing is in flight.
+	idle chan struct{}
 }
 
 // New returns a Handler that passes messages to s.
 func New(s *mcp.Server, opts *Options) *Handler {
-	h := &Handler{server: s}
+	h := &Handler{server: s, idle: make(chan struct{}), lookups: make(chan struct{}, 256)}
 	if opts != nil {
 		h.opts = *opts
 	}
+	o := &h.opts
+	setDefault(&o.MaxBody, 4<<20)
+	setDefault(&o.MaxConcurrent, 1024)
+	setDefault(&o.ReadTimeout, 30*time.Second)
+	setDefault(&o.WriteTimeout, 10*time.Second)
+	h.log = o.Logger
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	h.slots = make(chan struct{}, o.MaxConcurrent)
+	h.origins, h.hosts = originSet(o.Origins), hostSet(o.Hosts)
+	h.buffers.New = func() any { return new([]byte) }
+	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
 }
 
-// ServeHTTP answers one request.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.WriteHeader(http.StatusServiceUnavailable)
+func setDefault[T int | int64 | time.Duration](v *T, d T) {
+	if *v <= 0 {
+		*v = d
+	}
+}
+
+// NewServer returns an http.Server for h with limits on what comes before a handler runs: the time for a request's head,
+// its size, and an idle connection's life. Reading and writing bodies are the handler's matter: a limit here would cut
+// long streams.
+func NewServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
 }
 
 // Close refuses new requests (503), waits for those in flight, and cancels what is left when ctx is done; it then
 // returns the context's error. Later calls do the same.
-func (h *Handler) Close(ctx context.Context) error { return nil }
+func (h *Handler) Close(ctx context.Context) error {
+	h.mu.Lock()
+	if !h.closed {
+		h.closed = true
+		if h.active == 0 {
+			close(h.idle)
+		}
+	}
+	h.mu.Unlock()
+	defer h.cancel()
+	select {
+	case <-h.idle:
+		return nil
+	case <-ctx.Done():
+	}
+	h.cancel()
+	// What was cancelled ends soon, unless a provider ignores its context.
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case <-h.idle:
+	case <-timer.C:
+		h.log.Warn("requests go on although they were cancelled")
+	}
+	return ctx.Err()
+}
+
+// enter counts a request in; it reports false when the handler is closed.
+func (h *Handler) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.active++
+	return true
+}
+
+func (h *Handler) leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.active--
+	if h.closed && h.active == 0 {
+		close(h.idle)
+	}
+}
+
+// ServeHTTP answers one request. The order of its checks is that of their cost, and nothing is read from a caller that may
+// not call.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := exchange{h: h, w: w, r: r, ctl: http.NewResponseController(w)}
+	header := w.Header()
+	header["X-Content-Type-Options"] = []string{"nosniff"}
+	if !h.enter() {
+		x.refuse(&mcp.Refusal{RetryAfterMillis: 1000})
+		return
+	}
+	defer h.leave()
+	if !h.hostAllowed(r) {
+		x.reject(http.StatusForbidden, "the Host header is not allowed", nil)
+		return
+	}
+	if !h.allowOrigin(header, r) {
+		x.reject(http.StatusForbidden, "the Origin header is not allowed", nil)
+		return
+	}
+	switch r.Method {
+	case http.MethodPost:
+		x.post()
+	case http.MethodOptions:
+		x.options()
+	default:
+		header.Set("Allow", allow)
+		x.reject(http.StatusMethodNotAllowed, "the method is not allowed: use POST", nil)
+	}
+}
+
+// allow names the methods of the endpoint.
+const allow = "POST, OPTIONS"
+
+// exchange is one HTTP request with its answer.
+type exchange struct {
+	h   *Handler
+	w   http.ResponseWriter
+	r   *http.Request
+	ctl *http.ResponseController
+}
+
+// post answers a message.
+func (x *exchange) post() {
+	principal, ok := x.authenticate()
+	if !ok {
+		return
+	}
+	if !contentTypeOK(x.r.Header) {
+		x.reject(http.StatusUnsupportedMediaType, "the body must be application/json in UTF-8, not encoded", x.findID())
+		return
+	}
+	accept := parseAccept(x.r.Header["Accept"])
+	if !accept.json {
+		x.reject(http.StatusNotAcceptable, "Accept must list application/json and text/event-stream", x.findID())
+		return
+	}
+	select {
+	case x.h.slots <- struct{}{}:
+		defer func() { <-x.h.slots }()
+	default:
+		x.refuse(&mcp.Refusal{RetryAfterMillis: 1000})
+		return
+	}
+	buf := x.h.buffer()
+	defer x.h.recycle(buf)
+	if !x.readBody(buf) {
+		return
+	}
+	m, err := jsonrpc.Decode(*buf)
+	if err != nil {
+		x.answer(http.StatusBadRequest, jsonrpc.AppendError(nil, m.ID, err))
+		return
+	}
+	x.handle(&m, principal, accept)
+}
+
+// handle passes a message on and writes its answer.
+func (x *exchange) handle(m *jsonrpc.Message, principal *provider.Principal, accept accept) {
+	ctx, cancel := context.WithCancel(x.r.Context())
+	defer cancel()
+	defer context.AfterFunc(x.h.ctx, cancel)()
+	out := x.h.buffer()
+	defer x.h.recycle(out)
+	req := mcp.Request{
+		Message:   *m,
+		Principal: principal,
+		Remote:    remote(x.r.RemoteAddr),
+		Header: &mcp.Header{
+			ProtocolVersion: x.r.Header["Mcp-Protocol-Version"],
+			Method:          x.r.Header["Mcp-Method"],
+			Name:            x.r.Header["Mcp-Name"],
+		},
+		Buf: *out,
+	}
+	var stream *eventStream
+	if accept.events && m.IsRequest() {
+		stream = &eventStream{x: x}
+		req.Stream = stream
+	}
+	resp := x.h.server.Handle(ctx, &req)
+	*out = resp.Body
+	if stream.started() {
+		stream.end(resp.Body)
+		return
+	}
+	if len(resp.Body) == 0 && m.IsRequest() {
+		return // the client is gone, or the server ends
+	}
+	if resp.RetryAfter > 0 {
+		x.w.Header().Set("Retry-After", strconv.Itoa(resp.RetryAfter))
+	}
+	x.answer(resp.Status, resp.Body)
+}
+
+// authenticate asks who the caller is; it answers and reports false where that fails.
+func (x *exchange) authenticate() (*provider.Principal, bool) {
+	if x.h.opts.Principal == nil {
+		return nil, true
+	}
+	p, err := x.h.opts.Principal(x.r)
+	if err == nil {
+		return p, true
+	}
+	e := &AuthError{Message: "authentication is required"}
+	errors.As(err, &e)
+	status, challenge := e.Status, e.Challenge
+	if status == 0 {
+		status = http.StatusUnauthorized
+	}
+	if challenge == "" && status == http.StatusUnauthorized {
+		challenge = "Bearer"
+	}
+	if challenge != "" {
+		x.w.Header().Set("WWW-Authenticate", challenge)
+	}
+	x.reject(status, e.Message, nil)
+	return nil, false
+}
+
+// remote returns the address of a client without its port; empty where it has none, as on a Unix socket.
+func remote(addr string) string {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return ""
+	}
+	return host
+}
