@@ -23,6 +23,7 @@ const maxField = 1<<29 - 1
 // Var is a name with its value: a template's variable, a header. Both are decoded text.
 type Var struct{ Name, Value string }
 
+//go:noinline
 func appendVarint(b []byte, v uint64) []byte {
 	for v >= 0x80 {
 		b = append(b, byte(v)|0x80)
@@ -32,6 +33,8 @@ func appendVarint(b []byte, v uint64) []byte {
 }
 
 // appendUint appends a varint field; zero is the default and is not written.
+//
+//go:noinline
 func appendUint(b []byte, field int, v uint64) []byte {
 	if v == 0 {
 		return b
@@ -47,6 +50,8 @@ func appendBool(b []byte, field int, v bool) []byte {
 }
 
 // appendString appends a bytes field; the empty string is the default and is not written.
+//
+//go:noinline
 func appendString(b []byte, field int, s string) []byte {
 	if s == "" {
 		return b
@@ -55,6 +60,8 @@ func appendString(b []byte, field int, s string) []byte {
 }
 
 // appendElement appends a bytes field even if it is empty: an element of a list.
+//
+//go:noinline
 func appendElement(b []byte, field int, s string) []byte {
 	b = appendVarint(b, uint64(field)<<3|wireBytes)
 	b = appendVarint(b, uint64(len(s)))
@@ -78,6 +85,8 @@ func appendPairs(b []byte, name, value int, vars []Var) []byte {
 }
 
 // takeVarint reads a varint of at most 64 bits from the front of s.
+//
+//go:noinline
 func takeVarint(s string) (v uint64, rest string, ok bool) {
 	for i := 0; i < len(s) && i < 10; i++ {
 		c := s[i]
@@ -132,6 +141,7 @@ func (r *reader) next() bool {
 	return true
 }
 
+//go:noinline
 func (r *reader) fail(err error) bool {
 	if r.err == nil {
 		r.err = err
@@ -140,6 +150,8 @@ func (r *reader) fail(err error) bool {
 }
 
 // str returns the field's bytes.
+//
+//go:noinline
 func (r *reader) str() string {
 	if !r.bytes {
 		r.fail(ErrMalformed)
@@ -149,6 +161,8 @@ func (r *reader) str() string {
 }
 
 // uint returns the field's number.
+//
+//go:noinline
 func (r *reader) uint() uint64 {
 	if r.bytes {
 		r.fail(ErrMalformed)
@@ -160,6 +174,8 @@ func (r *reader) uint() uint64 {
 func (r *reader) bool() bool { return r.uint() != 0 }
 
 // element appends the field's bytes to a list.
+//
+//go:noinline
 func (r *reader) element(list []string) []string {
 	if len(list) >= MaxRepeated {
 		r.fail(ErrTooMany)

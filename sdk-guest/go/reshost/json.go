@@ -36,6 +36,8 @@ func (j *JSON) BeginArray() *JSON { return j.begin('[') }
 func (j *JSON) EndArray() *JSON { return j.end(']') }
 
 // Key writes the name of an object's member; its value comes next.
+//
+//go:noinline
 func (j *JSON) Key(name string) *JSON {
 	j.comma()
 	j.buf = append(appendQuoted(j.buf, name), ':')
@@ -44,6 +46,8 @@ func (j *JSON) Key(name string) *JSON {
 }
 
 // String writes a string. Bytes that are not UTF-8 become U+FFFD.
+//
+//go:noinline
 func (j *JSON) String(s string) *JSON {
 	j.comma()
 	j.buf = appendQuoted(j.buf, s)
@@ -58,6 +62,8 @@ func (j *JSON) Int(n int64) *JSON {
 }
 
 // Bool writes true or false.
+//
+//go:noinline
 func (j *JSON) Bool(b bool) *JSON {
 	if b {
 		return j.Raw("true")
@@ -69,12 +75,15 @@ func (j *JSON) Bool(b bool) *JSON {
 func (j *JSON) Null() *JSON { return j.Raw("null") }
 
 // Raw writes a value that is JSON text already, such as a fraction.
+//
+//go:noinline
 func (j *JSON) Raw(value string) *JSON {
 	j.comma()
 	j.buf = append(j.buf, value...)
 	return j
 }
 
+//go:noinline
 func (j *JSON) begin(c byte) *JSON {
 	j.comma()
 	j.buf = append(j.buf, c)
@@ -82,6 +91,7 @@ func (j *JSON) begin(c byte) *JSON {
 	return j
 }
 
+//go:noinline
 func (j *JSON) end(c byte) *JSON {
 	j.buf = append(j.buf, c)
 	j.more = true
@@ -89,6 +99,8 @@ func (j *JSON) end(c byte) *JSON {
 }
 
 // comma separates the value that begins from one before it.
+//
+//go:noinline
 func (j *JSON) comma() {
 	if j.more {
 		j.buf = append(j.buf, ',')
@@ -125,10 +137,13 @@ func appendQuoted(b []byte, s string) []byte {
 }
 
 // quote returns s as a JSON string, for messages.
+//
+//go:noinline
 func quote(s string) string { return string(appendQuoted(nil, s)) }
 
 func itoa(n int64) string { return string(appendInt(nil, n)) }
 
+//go:noinline
 func appendInt(b []byte, n int64) []byte {
 	u := uint64(n)
 	if n < 0 {
