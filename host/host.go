@@ -2,10 +2,18 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"sync"
+	"sync/atomic"
 
+	"github.com/reshost/reshost/host/internal/httpd"
+	"github.com/reshost/reshost/host/internal/mcp"
+	"github.com/reshost/reshost/host/internal/stdio"
 	"github.com/reshost/reshost/host/provider"
 )
 
@@ -13,73 +21,148 @@ import (
 type Principal = provider.Principal
 
 // ErrClosed is returned by methods of a [Host] after Close.
-var ErrClosed = errors.New("host is closed")
+var ErrClosed = errors.New("the host is closed")
 
 // Host serves the resources of its providers. Create one with [New]. Its methods may be called concurrently.
 type Host struct {
-	opts *Options
+	opts   *Options
+	log    *slog.Logger
+	seal   *sealer
+	server *mcp.Server
+	http   *httpd.Handler
+
+	// snap is what requests see; it is replaced under mu.
+	snap       atomic.Pointer[snapshot]
+	generation atomic.Uint64
+	admission  admission
+	// gap stands for an open variable where a template is expanded in part. It is random, so that it occurs in no value.
+	gap string
+	// requests is entered by each request, so that Close can wait for the last.
+	requests *gate
+
+	// base ends when Close gives up waiting: calls in process and providers that are closing end with it.
+	base  context.Context
+	abort context.CancelFunc
+	// serving ends the stdio sessions.
+	serving    context.Context
+	endServing context.CancelFunc
+	sessions   sync.WaitGroup
+	background sync.WaitGroup
+	done       chan struct{} // closed when shutdown is through, with closeErr
+	closeErr   error
+
+	// mu guards what follows, and adding to sessions and background. No code of a provider or of the application runs
+	// under it.
+	mu      sync.Mutex
+	slots   []*slot
+	closing bool
 }
 
 // New returns a host without providers. It fails when an option has no meaning; the message names it.
 func New(opts *Options) (*Host, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("host options: %w", err)
 	}
-	return &Host{opts: o}, nil
-}
-
-// Add registers a provider and starts to serve it. Lists show providers in the order in which they were added.
-//
-// It fails, naming both, when a provider of that name is there or when the two claim the same URIs: a scheme, or a prefix
-// of Info.Only. The provider is then not attached, and closing it stays with the caller; once Add succeeds, the host
-// closes it.
-func (h *Host) Add(p provider.Provider, opts *ProviderOptions) error { return ErrClosed }
-
-// Remove ends a provider: no new call reaches it, and it is closed when its last call has ended. Remove waits for that,
-// or until ctx is done; the provider is closed in the background then.
-func (h *Host) Remove(ctx context.Context, name string) error { return ErrClosed }
-
-// Replace puts p in the place of the provider of the same name, at one stroke: each request meets the old one or the new
-// one. The old one is closed as by Remove. When Replace fails before that stroke (an unknown name, claims as in Add) the
-// old one serves on, and closing p stays with the caller; when ctx ends first, the new one serves all the same.
-func (h *Host) Replace(ctx context.Context, p provider.Provider, opts *ProviderOptions) error {
-	return ErrClosed
-}
-
-// Providers returns the facts about the providers being served, in order.
-func (h *Host) Providers() []provider.Info { return nil }
-
-// Read returns the contents of one resource, as principal p (nil: anonymous). It fails with a *provider.Error; what p may
-// not read is NotFound like what does not exist.
-func (h *Host) Read(ctx context.Context, p *Principal, uri string) (*ReadResult, error) {
-	return nil, ErrClosed
-}
-
-// List returns one page of the resources that principal p (nil: anonymous) may see. An empty cursor asks for the first
-// page. A cursor that List did not return for the same principal is Invalid.
-func (h *Host) List(ctx context.Context, p *Principal, cursor string) (*ResourcePage, error) {
-	return nil, ErrClosed
-}
-
-// Templates is [Host.List] for templates.
-func (h *Host) Templates(ctx context.Context, p *Principal, cursor string) (*TemplatePage, error) {
-	return nil, ErrClosed
-}
-
-// Complete proposes values for a variable of a template. A template or a variable that is not served is Invalid.
-func (h *Host) Complete(ctx context.Context, p *Principal, req *CompleteRequest) (*Completion, error) {
-	return nil, ErrClosed
+	seal, err := newSealer(o.Keys)
+	if err != nil {
+		return nil, fmt.Errorf("host options: %w", err)
+	}
+	h := &Host{opts: o, log: o.Logger, seal: seal, requests: newGate(), done: make(chan struct{}), gap: rand.Text()}
+	h.base, h.abort = context.WithCancel(context.Background())
+	h.serving, h.endServing = context.WithCancel(h.base)
+	h.snap.Store(newSnapshot(nil))
+	h.server = mcp.NewServer(backend{h}, h.serverOptions())
+	h.http = httpd.New(h.server, h.httpOptions())
+	return h, nil
 }
 
 // Handler returns the Streamable HTTP endpoint (rules H1 to H5). It is the same one at every call, serves any path it is
 // mounted on, and answers 503 after Close.
-func (h *Host) Handler() http.Handler { return http.NotFoundHandler() }
+func (h *Host) Handler() http.Handler { return h.http }
 
 // ServeStdio serves one client over a pair of streams, one JSON message a line (rules T1 and T2). It returns nil when r
-// ends, after all answers are written, and ctx's error when ctx is done first. Nothing but protocol is written to w.
-func (h *Host) ServeStdio(ctx context.Context, r io.Reader, w io.Writer) error { return ErrClosed }
+// ends, after all answers are written, and when the host closes; ctx's error when ctx is done first. Nothing but protocol
+// is written to w. It closes neither stream, so a Read that blocks at the end outlives it until its stream is closed.
+func (h *Host) ServeStdio(ctx context.Context, r io.Reader, w io.Writer) error {
+	h.mu.Lock()
+	if h.closing {
+		h.mu.Unlock()
+		return ErrClosed
+	}
+	h.sessions.Add(1)
+	h.mu.Unlock()
+	defer h.sessions.Done()
+	joined, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.serving, cancel)()
+	err := stdio.Serve(joined, h.server, r, w, h.stdioOptions())
+	if ctx.Err() == nil && h.serving.Err() != nil {
+		return nil
+	}
+	return err
+}
 
 // Close ends the host: new requests are refused, and those in flight are waited for until ctx is done; they are
-// cancelled then. All providers are closed. No goroutine of the host is left when Close returns nil.
-func (h *Host) Close(ctx context.Context) error { return nil }
+// cancelled then, and ctx's error is returned. All providers are closed; when one fails at it, so does Close. No goroutine
+// of the host is left when Close returns without ctx's error. Later calls wait for the same end.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	first := !h.closing
+	h.closing = true
+	h.mu.Unlock()
+	if first {
+		go h.shutdown()
+	}
+	select {
+	case <-h.done:
+		return h.closeErr
+	case <-ctx.Done():
+		h.abort()
+		return fmt.Errorf("closing the host: %w", ctx.Err())
+	}
+}
+
+// shutdown ends everything in order: what brings requests, the requests, what answers them.
+func (h *Host) shutdown() {
+	defer close(h.done)
+	h.requests.shut()
+	httpErr := h.http.Close(h.base)
+	select {
+	case <-h.requests.idle:
+	case <-h.base.Done():
+	}
+	h.endServing()
+	h.sessions.Wait()
+	h.mu.Lock()
+	var units []*unit
+	for _, s := range h.slots {
+		if s.live != nil {
+			units = append(units, s.live.unit)
+		}
+	}
+	h.slots = nil
+	h.publish()
+	for _, u := range units {
+		h.retire(u)
+	}
+	h.mu.Unlock()
+	h.background.Wait()
+	errs := []error{httpErr}
+	for _, u := range units {
+		errs = append(errs, u.wait(context.Background()))
+	}
+	h.closeErr = errors.Join(errs...)
+	h.abort()
+}
+
+// spawn runs f in a goroutine that Close waits for, unless the host is closing.
+func (h *Host) spawn(f func()) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closing {
+		return false
+	}
+	h.background.Go(f)
+	return true
+}

@@ -42,9 +42,9 @@ type Options struct {
 	// PublicURL is the endpoint's address as clients see it, such as "https://mcp.example.com/mcp". Its host is allowed
 	// in the Host header.
 	PublicURL string
-	// Hosts are further values allowed in the Host header, with or without a port. Requests that reach a loopback address
-	// are answered for loopback names and these alone (DNS rebinding); elsewhere Hosts and PublicURL, when given, are the
-	// whole list, and without them any Host is served.
+	// Hosts are further names allowed in the Host header, without a port. With Hosts or PublicURL given, these and the
+	// loopback names are the whole list; without, connections to a loopback address are answered for the loopback names
+	// alone (DNS rebinding), others for any.
 	Hosts []string
 	// Origins are the values of the Origin header that are answered, such as "https://app.example.com". Requests without
 	// the header are always answered, so are those from PublicURL's own origin; any other is 403 (rule H4).
@@ -140,6 +140,20 @@ func (r *CacheRules) check() error {
 	}
 	return nil
 }
+
+// clamp brings a ttl within the floor and the ceiling.
+func (r *CacheRules) clamp(ttl time.Duration) time.Duration {
+	ceiling := r.Max
+	if ceiling == 0 {
+		ceiling = max(defaultMaxTTL, r.Min)
+	}
+	if ceiling > 0 {
+		ttl = min(ttl, ceiling)
+	}
+	return max(ttl, r.Min)
+}
+
+func (r *CacheRules) allowsPublic(scheme string) bool { return slices.Contains(r.Public, scheme) }
 
 func (r CacheRules) clone() CacheRules {
 	r.Public = slices.Clone(r.Public)

@@ -1,0 +1,145 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/reshost/reshost/host/internal/mcp"
+	"github.com/reshost/reshost/host/internal/uri"
+	"github.com/reshost/reshost/host/provider"
+)
+
+// Read returns the contents of one resource, as principal p (nil: anonymous). It fails with a *provider.Error; what p may
+// not read is NotFound like what does not exist.
+func (h *Host) Read(ctx context.Context, p *Principal, uri string) (*ReadResult, error) {
+	c, ctx, leave, err := h.enter(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	res, err := h.read(ctx, c, &mcp.ReadParams{URI: uri})
+	if err != nil {
+		return nil, err
+	}
+	return &ReadResult{Contents: res.Contents, Cache: CacheHint(res.Cache)}, nil
+}
+
+// read is the one way of a resources/read, whoever asks: remote clients come by Backend, the application by Read. The
+// request has its slot already (see admit). A failure is logged here, once, and leaves as what the caller may learn.
+func (h *Host) read(ctx context.Context, c *caller, req *mcp.ReadParams) (*mcp.ReadResult, error) {
+	j := readJob{Host: h, caller: c, req: req, start: time.Now()}
+	res, err := j.run(ctx)
+	if err != nil {
+		return nil, h.settle(ctx, &outcome{op: "read", caller: c, uri: req.URI, provider: j.provider(), err: err, start: j.start})
+	}
+	return res, nil
+}
+
+// readJob is one read on its way.
+type readJob struct {
+	*Host
+	caller *caller
+	req    *mcp.ReadParams
+	start  time.Time
+	snap   *snapshot
+	route  route
+}
+
+func (j *readJob) run(ctx context.Context) (*mcp.ReadResult, error) {
+	// Parse and normalise. From here on everything, the provider included, sees one spelling of a URI.
+	u, err := j.parse(j.req.URI)
+	if err != nil {
+		return nil, err
+	}
+
+	// Route: by scheme and claim to one provider, there to a direct resource or a template. The provider stays open until
+	// leave.
+	leave, err := j.locate(u)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+
+	// Decide. Before the provider is asked, so that nothing of it, not even its time, tells what exists.
+	if !j.allows(ctx, OpRead, j.caller, &j.route) {
+		return nil, provider.Errorf(provider.Denied, "the policy refuses it")
+	}
+
+	// A cache and the coalescing of equal reads belong here: behind the decision, which is never shared, and before the
+	// call, which may be. Both would be keyed by route.gen and route.uri and the caller's partition.
+
+	// Call the provider, within the deadline.
+	res, err := j.ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	// Check what came back: shape, sizes, encodings; and that every part is the provider's to give and the caller's to
+	// get.
+	contents, err := j.check(ctx, res)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.ReadResult{Contents: contents, Cache: j.cacheHint(j.route.view, j.scheme(), &res.Cache)}, nil
+}
+
+// parse returns the URI in normal form. The error's sentence is the caller's to see.
+func (h *Host) parse(text string) (uri.URI, error) {
+	if len(text) > h.opts.Limits.URIBytes {
+		return uri.URI{}, provider.Errorf(provider.Invalid, "the URI is longer than %d bytes", h.opts.Limits.URIBytes)
+	}
+	u, err := uri.Parse(text)
+	if err != nil {
+		return uri.URI{}, provider.Wrap(provider.Invalid, err, err.Error())
+	}
+	return u, nil
+}
+
+// locate finds the route of u and enters its provider. A unit that was retired after the snapshot was loaded is not entered;
+// a newer snapshot is there by then, so the loop ends.
+func (j *readJob) locate(u uri.URI) (leave func(), err error) {
+	for {
+		j.snap = j.Host.snap.Load()
+		r, ok := j.snap.route(u)
+		if !ok {
+			return nil, provider.Errorf(provider.NotFound, "no resource or template matches")
+		}
+		if r.calls.enter() {
+			j.route = r
+			return r.calls.leave, nil
+		}
+	}
+}
+
+// ask makes the provider's call.
+func (j *readJob) ask(ctx context.Context) (*provider.ReadResult, error) {
+	meta, err := j.grantedMeta(j.caller, j.route.view)
+	if err != nil {
+		return nil, err
+	}
+	text, index := j.route.templateText()
+	req := &provider.ReadRequest{
+		Caller: provider.Caller{Principal: j.caller.principal, Meta: meta},
+		URI:    j.route.uri, Template: text, TemplateIndex: index, Vars: j.route.vars,
+		MaxBytes: j.opts.Limits.ReadBytes,
+		Progress: j.req.Progress, Log: j.req.Log,
+	}
+	var res *provider.ReadResult
+	err = j.call(ctx, "Read", func(ctx context.Context) (err error) {
+		res, err = j.route.p.Read(ctx, req)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+func (j *readJob) provider() string {
+	if j.route.view == nil {
+		return ""
+	}
+	return j.route.name
+}
+
+func (j *readJob) scheme() string { return schemeOf(j.route.uri) }
