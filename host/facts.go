@@ -22,7 +22,7 @@ type view struct {
 	byURI map[string]int
 	// listed are the templates in the order of Info; templates in that in which they are tried, the more specific first.
 	listed, templates []*template
-	cache     CacheRules
+	cache             CacheRules
 	// warnings are for the log, once the view is in use.
 	warnings []string
 }
