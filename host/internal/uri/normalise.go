@@ -198,8 +198,9 @@ func AppendEscape(b []byte, c byte) []byte {
 }
 
 // Literal normalises a part of a URI that an author wrote, such as the fixed text of a template. Characters that [Parse]
-// refuses because a URI cannot hold them are percent-encoded too, as are brackets.
-func Literal(s string) (string, error) {
+// refuses because a URI cannot hold them are percent-encoded too. start says that s is where the URI starts, so that its
+// brackets may be those of an IP literal.
+func Literal(s string, start bool) (string, error) {
 	b := make([]byte, 0, len(s))
 	for i := range len(s) {
 		if class[s[i]] == bad {
@@ -209,14 +210,18 @@ func Literal(s string) (string, error) {
 		}
 	}
 	s = string(b)
-	clean, err := scan(s, 0)
+	lit := 0
+	if colon, _, err := scheme(s); start && err == nil {
+		lit = ipLiteral(s, colon+1)
+	}
+	clean, err := scan(s, lit)
 	if err != nil {
 		return "", err
 	}
 	if clean == len(s) {
 		return s, nil
 	}
-	return string(appendNormal(b[:clean], s, clean, 0)), nil
+	return string(appendNormal(b[:clean], s, clean, lit)), nil
 }
 
 // Decode decodes every percent-encoding of a component of a normalised URI, once. It returns s itself when there is none.

@@ -80,7 +80,7 @@ func (t *Template) checkVars() error {
 	for i := range t.parts {
 		for j := range t.parts[i].vars {
 			v := &t.parts[i].vars[j]
-			key, err := uri.Literal(v.name)
+			key, err := uri.Literal(v.name, false)
 			if err != nil {
 				return fmt.Errorf("variable %q: %w", v.name, err)
 			}

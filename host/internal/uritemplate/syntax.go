@@ -72,7 +72,7 @@ func parseSyntax(text string) ([]part, error) {
 	for rest := encoded; rest != ""; {
 		lit, expr, found := strings.Cut(rest, "{")
 		if lit != "" {
-			norm, err := uri.Literal(lit)
+			norm, err := uri.Literal(lit, parts == nil)
 			if err != nil {
 				return nil, fmt.Errorf("no URI matches: %w", err)
 			}
