@@ -109,6 +109,8 @@ const (
 	ConfigSchemes = "/$schemes/"
 	// ConfigRoots + NAME is the URI path prefix of the granted folder NAME, such as "/srv/docs".
 	ConfigRoots = "/$roots/"
+	// ConfigAllRoots is an object of all granted folders: the name of each and its URI path prefix.
+	ConfigAllRoots = "/$roots"
 )
 
 // Limits that belong to the contract. All others are the host's configuration, and are met by an answer of emit or write.

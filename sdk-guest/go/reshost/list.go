@@ -26,16 +26,16 @@ type ListRequest struct {
 type ListResponse struct {
 	in     *Instance
 	left   int
-	after  string
+	after  []byte
 	added  bool
 	full   bool
 	broken bool
 	info   abi.Info
 }
 
-// Add adds a resource. after is the cursor from which the list goes on behind it, never empty. Add reports false when the
-// page is full: r was not taken, the next page begins with it, and the handler returns. A resource that the host rejects
-// (its log says why) is left out.
+// Add adds a resource, of which it keeps nothing. after is the cursor from which the list goes on behind it, never empty.
+// Add reports false when the page is full: r was not taken, the next page begins with it, and the handler returns. A
+// resource that the host rejects (its log says why) is left out.
 func (w *ListResponse) Add(r Resource, after string) bool {
 	if w.full {
 		return false
@@ -63,7 +63,7 @@ func (w *ListResponse) Add(r Resource, after string) bool {
 		return false
 	}
 	w.left--
-	w.after, w.added = after, true
+	w.after, w.added = append(w.after[:0], after...), true
 	w.broken = w.broken || after == ""
 	return true
 }

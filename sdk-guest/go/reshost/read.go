@@ -117,6 +117,8 @@ type Part struct {
 	// MIMEType is a media type. Empty: the one of the Resource or Template if the part has no URI of its own, else text/plain
 	// for text and application/octet-stream for bytes.
 	MIMEType string
+	// Untyped sends an empty MIMEType as it is: the part has no type.
+	Untyped bool
 	// Text says that the whole body is valid UTF-8.
 	Text bool
 	// Size is a hint.
@@ -185,14 +187,8 @@ func (w *Response) Part(p Part) error {
 	if n, ok := abi.Optional(p.Size).Get(); ok {
 		rec.SizeHint = n
 	}
-	if rec.MIMEType == "" && p.URI == "" {
-		rec.MIMEType = w.mime
-	}
-	if rec.MIMEType == "" {
-		rec.MIMEType = mimeBytes
-		if p.Text {
-			rec.MIMEType = mimeText
-		}
+	if rec.MIMEType == "" && !p.Untyped {
+		rec.MIMEType = w.defaultType(&p)
 	}
 	if rec.ETag == "" {
 		rec.ETag = w.etag
@@ -206,6 +202,17 @@ func (w *Response) Part(p Part) error {
 	}
 	w.parts++
 	return nil
+}
+
+// defaultType is the type of a part that does not say one.
+func (w *Response) defaultType(p *Part) string {
+	switch {
+	case p.URI == "" && w.mime != "":
+		return w.mime
+	case p.Text:
+		return mimeText
+	}
+	return mimeBytes
 }
 
 // Write appends to the body of the part that began last. The host copies b before Write returns.

@@ -181,7 +181,7 @@ func (in *Instance) list() abi.Status {
 	case out.full && !out.added:
 		return in.fail(TooLarge("the list's next resource does not fit into a page"))
 	case out.full:
-		in.rec = (&abi.Cursor{Next: out.after}).Append(in.rec[:0])
+		in.rec = (&abi.Cursor{Next: stringOf(out.after)}).Append(in.rec[:0])
 		if in.emit(abi.KindCursor) != abi.ReplyContinue {
 			return abi.StatusInternal
 		}
