@@ -15,7 +15,7 @@ func (a *Annotations) appendTo(j *JSON) {
 		j.Key(abi.KeyPriority).Raw(thousandths(*a.Priority))
 	}
 	if a.LastModifiedMillis != 0 {
-		j.Key(abi.KeyLastModified).String(timestamp(a.LastModifiedMillis))
+		j.Key(abi.KeyLastModified).Time(a.LastModifiedMillis)
 	}
 	j.EndObject()
 }
@@ -67,8 +67,8 @@ const (
 	maxYear = 9999
 )
 
-// timestamp writes a time as ISO 8601 in UTC, to the second. Outside the years 1 to 9999 it is cut to them.
-func timestamp(millis int64) string {
+// appendTimestamp writes a time as ISO 8601 in UTC, to the second. Outside the years 1 to 9999 it is cut to them.
+func appendTimestamp(b []byte, millis int64) []byte {
 	seconds := floorDiv(millis, 1000)
 	days := floorDiv(seconds, 86400)
 	rest := seconds - days*86400
@@ -79,14 +79,13 @@ func timestamp(millis int64) string {
 	case year > maxYear:
 		year, month, day, rest = maxYear, 12, 31, 86399
 	}
-	b := make([]byte, 0, len("2006-01-02T15:04:05Z"))
 	b = appendDigits(b, year, 4)
 	b = appendDigits(append(b, '-'), month, 2)
 	b = appendDigits(append(b, '-'), day, 2)
 	b = appendDigits(append(b, 'T'), rest/3600, 2)
 	b = appendDigits(append(b, ':'), rest/60%60, 2)
 	b = appendDigits(append(b, ':'), rest%60, 2)
-	return string(append(b, 'Z'))
+	return append(b, 'Z')
 }
 
 // civil turns days since 1970-01-01 into a date of the Gregorian calendar. It counts in years that begin in March, so that
@@ -122,10 +121,18 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
+// appendDigits writes n, at least 0, with that many digits.
 func appendDigits(b []byte, n int64, width int) []byte {
-	text := itoa(n)
-	for i := len(text); i < width; i++ {
-		b = append(b, '0')
+	for unit := pow10(width - 1); unit > 0; unit /= 10 {
+		b = append(b, byte('0'+n/unit%10))
 	}
-	return append(b, text...)
+	return b
+}
+
+func pow10(n int) int64 {
+	p := int64(1)
+	for range n {
+		p *= 10
+	}
+	return p
 }

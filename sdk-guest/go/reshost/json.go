@@ -71,6 +71,14 @@ func (j *JSON) Bool(b bool) *JSON {
 	return j.Raw("false")
 }
 
+// Time writes a time, given in milliseconds since 1970 in UTC, as a string in ISO 8601, to the second: the form of
+// lastModified.
+func (j *JSON) Time(millis int64) *JSON {
+	j.comma()
+	j.buf = append(appendTimestamp(append(j.buf, '"'), millis), '"')
+	return j
+}
+
 // Null writes null.
 func (j *JSON) Null() *JSON { return j.Raw("null") }
 
