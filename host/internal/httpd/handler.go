@@ -182,11 +182,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := exchange{h: h, w: w, r: r, ctl: http.NewResponseController(w)}
 	header := w.Header()
 	header["X-Content-Type-Options"] = []string{"nosniff"}
-	if !h.enter() {
-		x.refuse(&mcp.Refusal{RetryAfterMillis: 1000})
-		return
-	}
-	defer h.leave()
 	if !h.hostAllowed(r) {
 		x.reject(http.StatusForbidden, "the Host header is not allowed", nil)
 		return
@@ -195,6 +190,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.reject(http.StatusForbidden, "the Origin header is not allowed", nil)
 		return
 	}
+	if !h.enter() {
+		x.refuse(&mcp.Refusal{RetryAfterMillis: 1000})
+		return
+	}
+	defer h.leave()
 	switch r.Method {
 	case http.MethodPost:
 		x.post()
