@@ -33,10 +33,14 @@ func (h *host) lookup(pointer string) (string, bool) {
 		if h.opts.Roots[name] == nil {
 			return "", false
 		}
-		if p := h.opts.RootPrefixes[name]; p != "" {
-			return p, true
+		return h.prefix(name), true
+	}
+	if pointer == abi.ConfigAllRoots {
+		all := make(map[string]any, len(h.opts.Roots))
+		for name := range h.opts.Roots {
+			all[name] = h.prefix(name)
 		}
-		return "/" + name, true
+		return text(all)
 	}
 	v := h.config
 	if pointer != "" {
@@ -51,6 +55,14 @@ func (h *host) lookup(pointer string) (string, bool) {
 		}
 	}
 	return text(v)
+}
+
+// prefix is the URI path prefix of a root.
+func (h *host) prefix(root string) string {
+	if p := h.opts.RootPrefixes[root]; p != "" {
+		return p
+	}
+	return "/" + root
 }
 
 // member steps into an object or array.
