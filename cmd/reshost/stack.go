@@ -23,8 +23,6 @@ const (
 	maxWasm = 32 << 20
 	// closeTimeout bounds how long calls in flight are waited for at the end.
 	closeTimeout = 10 * time.Second
-	// pluginKey is the log attribute that names a plugin.
-	pluginKey = "plugin"
 )
 
 // stack is a host with the plugins of a configuration.

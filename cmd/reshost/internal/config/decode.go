@@ -235,13 +235,15 @@ func checkTag(n *yaml.Node, s shape, t reflect.Type, f *field) error {
 		ok = tag == "!!int" || f.off && n.Value == "off"
 	case shapeBytes, shapeDuration:
 		ok = ok || tag == "!!int"
+	case shapeText:
+		ok = ok || tag == "!!timestamp" // a revision's name is a date
 	}
 	switch {
 	case ok:
 		return nil
 	case tag == "!!null":
 		return fmt.Errorf("want %s, got nothing: give a value or remove the key", want(t, f))
-	case s == shapeText && (tag == "!!int" || tag == "!!float" || tag == "!!bool" || tag == "!!timestamp"):
+	case s == shapeText && f.enum == nil && (tag == "!!int" || tag == "!!float" || tag == "!!bool"):
 		return fmt.Errorf("want text, got %s: quote it", describe(n))
 	}
 	return fmt.Errorf("want %s, got %s", want(t, f), describe(n))

@@ -71,10 +71,13 @@ func (d *decoder) jsonScalar(n *yaml.Node) (jsontext.Token, error) {
 		}
 		u, err := strconv.ParseUint(text, 0, 64)
 		if err != nil {
-			return jsontext.Token{}, fmt.Errorf("the number %s does not fit into 64 bits; quote it to make it text", clip(n.Value))
+			return jsontext.Token{}, errInt64(n)
 		}
 		return jsontext.Uint(u), nil
 	case "!!float":
+		if isInteger(n) {
+			return jsontext.Token{}, errInt64(n)
+		}
 		f, err := strconv.ParseFloat(strings.ReplaceAll(n.Value, "_", ""), 64)
 		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
 			return jsontext.Token{}, fmt.Errorf("JSON has no number %s; quote it to make it text", clip(n.Value))
@@ -88,4 +91,19 @@ func (d *decoder) jsonScalar(n *yaml.Node) (jsontext.Token, error) {
 	default:
 		return jsontext.Token{}, fmt.Errorf("the tag %s has no meaning here", clip(tag))
 	}
+}
+
+// isInteger reports whether a number is written as an integer; YAML makes those beyond 64 bits floats.
+func isInteger(n *yaml.Node) bool {
+	switch n.ShortTag() {
+	case "!!int":
+		return true
+	case "!!float":
+		return strings.Trim(n.Value, "+-_0123456789") == ""
+	}
+	return false
+}
+
+func errInt64(n *yaml.Node) error {
+	return fmt.Errorf("the number %s does not fit into 64 bits; quote it to make it text", clip(n.Value))
 }

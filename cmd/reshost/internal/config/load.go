@@ -166,9 +166,6 @@ func (d *decoder) syntax(err error) {
 	if load.ContextMsg != "" {
 		message = oneLine(load.ContextMsg) + ": " + message
 	}
-	if strings.Contains(message, "cannot start any token") {
-		message += "; indent with spaces, not tabs"
-	}
 	d.add(Pos{load.Mark.Line, load.Mark.Column}, "", "not YAML: %s", message)
 }
 
@@ -183,7 +180,7 @@ func (d *decoder) version(root *yaml.Node) bool {
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		n := root.Content[i+1]
-		if root.Content[i].Value != "version" || n.ShortTag() != "!!int" {
+		if root.Content[i].Value != "version" || !isInteger(n) {
 			continue
 		}
 		v, err := strconv.ParseInt(n.Value, 10, 64)

@@ -1,12 +1,16 @@
 package config
 
 // nearest returns the candidate that word was most likely meant to be, or "" when none is close: at most a third of the
-// word's letters may differ, and at least one difference is always allowed.
+// word's letters may differ; two may always, and one in words of up to three letters.
 func nearest(word string, candidates []string) string {
 	if len(word) > 64 {
 		return ""
 	}
-	best, bestDistance := "", max(1, len(word)/3)+1
+	most := max(2, len(word)/3)
+	if len(word) <= 3 {
+		most = 1
+	}
+	best, bestDistance := "", most+1
 	for _, c := range candidates {
 		if d := distance(word, c); d < bestDistance {
 			best, bestDistance = c, d
