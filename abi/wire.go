@@ -23,6 +23,8 @@ const maxField = 1<<29 - 1
 // Var is a name with its value: a template's variable, a header. Both are decoded text.
 type Var struct{ Name, Value string }
 
+// The functions that every field of every message goes through are not inlined: a guest would carry a copy for each field.
+//
 //go:noinline
 func appendVarint(b []byte, v uint64) []byte {
 	for v >= 0x80 {

@@ -11,6 +11,8 @@ import "unicode/utf8"
 //	j.Key("size").Int(12)
 //	j.EndObject()
 //	return out.JSON(j.Bytes())
+//
+// Its methods are not inlined: the manifest writer calls them at a hundred places, and each copy would add to the guest.
 type JSON struct {
 	buf []byte
 	// more says that a value ended last, so that the next one needs a comma.
