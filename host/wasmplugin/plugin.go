@@ -3,68 +3,294 @@ package wasmplugin
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/reshost/reshost/abi"
 	"github.com/reshost/reshost/host/provider"
 )
 
 // Runtime loads plugins and bounds what they use together. It is safe for concurrent use.
 type Runtime struct {
-	opts Options
+	opts   Options
+	code   *codeCache
+	memory budget         // guest memory of all plugins
+	wg     sync.WaitGroup // compilations
+
+	mu      sync.Mutex // guards the rest
+	plugins map[*Plugin]bool
+	closed  bool
 }
 
 // NewRuntime returns a Runtime. It fails when the cache folder cannot be used. nil opts gives the defaults.
-func NewRuntime(ctx context.Context, opts *Options) (*Runtime, error) {
-	return &Runtime{opts: opts.withDefaults()}, nil
+func NewRuntime(_ context.Context, opts *Options) (*Runtime, error) {
+	r := &Runtime{opts: opts.withDefaults(), plugins: map[*Plugin]bool{}}
+	r.memory.limit = r.opts.MaxMemory
+	var err error
+	if r.code, err = newCodeCache(r.opts.CacheDir, r.opts.CompileJobs, r.opts.Logger); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
-// Load checks, compiles and starts a plugin. The error is one line: what is wrong, and what to do about it.
-func (r *Runtime) Load(ctx context.Context, cfg *Config) (*Plugin, error) {
-	return nil, errors.New("wasmplugin: being built")
+var errRuntimeClosed = errors.New("the plugin runtime is closed")
+
+func (r *Runtime) add(p *Plugin) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return errRuntimeClosed
+	}
+	r.plugins[p] = true
+	return nil
 }
 
-// Pack returns wasm with the manifest that its rh_describe emits as section "reshost.manifest", in place of one that is
-// there. The guest runs without capabilities.
-func (r *Runtime) Pack(ctx context.Context, wasm []byte) ([]byte, error) {
-	return nil, errors.New("wasmplugin: being built")
+func (r *Runtime) remove(p *Plugin) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.plugins, p)
 }
 
-// Inspect says what a module is and whether it would load with cfg, without running it. cfg.Wasm is the module.
-func (r *Runtime) Inspect(ctx context.Context, cfg *Config) (*Report, error) {
-	return nil, errors.New("wasmplugin: being built")
+// reclaim closes the idle instances of all plugins but one, and returns how many they were.
+func (r *Runtime) reclaim(but *Plugin) int {
+	n := 0
+	for _, p := range r.snapshot() {
+		if p != but {
+			n += p.pool.reclaim()
+		}
+	}
+	return n
 }
 
-// Close closes all plugins that are still open.
-func (r *Runtime) Close(ctx context.Context) error { return nil }
-
-// ReadManifest returns the manifest of a module without compiling or running anything.
-func ReadManifest(wasm []byte) (*Manifest, error) {
-	return nil, errors.New("wasmplugin: being built")
+func (r *Runtime) snapshot() []*Plugin {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]*Plugin, 0, len(r.plugins))
+	for p := range r.plugins {
+		list = append(list, p)
+	}
+	return list
 }
 
-// Report is what [Runtime.Inspect] finds out about a module.
-type Report struct {
-	// Manifest of the module.
-	Manifest *Manifest
-	// Size in bytes and Digest ("sha256:…") of the module.
-	Size   int
-	Digest string
-	// Exports and Imports ("module.name") by name, sorted.
-	Exports, Imports []string
-	// Isolation that the plugin would get.
-	Isolation string
-	// Problems are what keeps the module from loading with this configuration; empty: it would load.
-	Problems []string
-	// Warnings do not keep it from loading.
-	Warnings []string
+// Close closes all plugins that are still open and waits for compilations. No plugin can be loaded afterwards.
+func (r *Runtime) Close(ctx context.Context) error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	var errs []error
+	for _, p := range r.snapshot() {
+		errs = append(errs, p.Close(ctx))
+	}
+	r.wg.Wait()
+	return errors.Join(errs...)
 }
 
-// Plugin is a loaded module. It is a [provider.Provider].
+// Plugin is a loaded module. It is a [provider.Provider]: see there for the contract of its methods.
 type Plugin struct {
-	provider.Unimplemented
+	name      string
+	runtime   *Runtime
+	manifest  *Manifest
+	cfg       Config // without Wasm
+	names     *schemeNames
+	limits    Limits
+	grants    Grants
+	isolation string
+	// recycle says that an instance may run another call as it is: isolation shared.
+	recycle     bool
+	exports     map[string]bool
+	minPages    uint32
+	memoryLimit int64
+	budget      *budget
+	log         *pluginLog
+	started     time.Time
+	fs          *guestFS
+
+	entry *codeEntry
+	code  *compiled
+	pool  *pool
+
+	served atomic.Pointer[served]
+	events atomic.Pointer[sinkOfEvents]
+	// describing says that rh_describe is about to run again.
+	describing atomic.Bool
+	background sync.WaitGroup
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+var _ provider.Provider = (*Plugin)(nil)
+
+// sinkOfEvents wraps the interface, so that it fits an atomic pointer.
+type sinkOfEvents struct{ provider.Events }
+
+func newPlugin(r *Runtime, pl *plan) *Plugin {
+	p := &Plugin{
+		name: pl.cfg.Name, runtime: r, manifest: pl.manifest, cfg: pl.cfg, names: pl.names, limits: pl.limits,
+		grants: pl.cfg.Grants, isolation: pl.isolation, recycle: pl.isolation == abi.IsolationShared,
+		exports: map[string]bool{}, memoryLimit: pl.memoryLimit(), fs: pl.fs, started: time.Now(),
+		budget: &budget{limit: pl.limits.TotalMemory, parent: &r.memory},
+		log:    newPluginLog(r.opts.Logger.With("plugin", pl.cfg.Name), pl.limits.LogLines),
+	}
+	for _, e := range pl.info.exports {
+		if e.kind == kindFunc {
+			p.exports[e.name] = true
+		}
+	}
+	for _, m := range pl.info.memories {
+		p.minPages = m.min
+	}
+	p.served.Store(pl.served)
+	opts := poolOptions{
+		instances: pl.limits.Instances, queue: pl.limits.Queue, queueWait: pl.limits.QueueWait, startTimeout: pl.limits.Timeout,
+		failed: func(err error) { p.log.log.Warn("an instance could not be started ahead", "error", err) },
+	}
+	if pl.isolation == abi.IsolationReset {
+		opts.warm = warmInstances(opts.instances)
+	}
+	p.pool = newPool(opts, func(ctx context.Context) (*instance, error) { return p.newInstance(ctx, false) })
+	return p
+}
+
+// first starts the first instance, so that a plugin that cannot start is known at once, and asks a dynamic plugin what it
+// serves.
+func (p *Plugin) first(ctx context.Context) error {
+	if p.limits.Timeout >= 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, p.limits.Timeout)
+		defer cancel()
+	}
+	inst, err := p.newInstance(ctx, false)
+	if err != nil {
+		return err
+	}
+	p.pool.adopt(inst)
+	if p.manifest.Dynamic {
+		if err := p.describe(ctx); err != nil {
+			return err
+		}
+	}
+	p.pool.prime()
+	return nil
+}
+
+// describe runs rh_describe and serves what it says from now on.
+func (p *Plugin) describe(ctx context.Context) error {
+	s := &describeSink{}
+	c := &call{export: abi.ExportDescribe, sink: s, served: p.served.Load()}
+	status, err := p.run(ctx, c, nil, func(abi.Common) []byte { return initRequest(false) })
+	if err != nil {
+		return err
+	}
+	m, err := c.described(status, s)
+	if err != nil {
+		return fmt.Errorf("%s: %w", abi.ExportDescribe, err)
+	}
+	next, err := p.redescribed(m)
+	if err != nil {
+		return fmt.Errorf("%s: %w", abi.ExportDescribe, err)
+	}
+	p.served.Store(next)
+	return nil
+}
+
+// described checks how rh_describe ended, and its manifest.
+func (c *call) described(status abi.Status, s *describeSink) (*Manifest, error) {
+	switch {
+	case status != abi.StatusOK:
+		return nil, fmt.Errorf("it answered %s", status)
+	case c.rejected != "":
+		return nil, errors.New(c.rejected)
+	case s.manifest == nil:
+		return nil, fmt.Errorf("it emitted no %s", abi.KindManifest)
+	}
+	return parseManifest(s.manifest)
+}
+
+// redescribed returns what is served by a manifest that a dynamic plugin emitted: its resources and templates count, all
+// else stays as the module's section has it. URIs stand under the plugin's own names for its schemes.
+func (p *Plugin) redescribed(m *Manifest) (*served, error) {
+	merged := *p.manifest
+	merged.Resources, merged.Templates = m.Resources, m.Templates
+	return serve(&merged, p.names, &p.cfg)
+}
+
+// report hands on what a call said has changed.
+func (p *Plugin) report(ch *changes) {
+	if ch.list && p.manifest.Dynamic {
+		p.describeAgain()
+	}
+	events := p.events.Load()
+	if events == nil {
+		return
+	}
+	for _, u := range ch.uris {
+		events.Updated(u)
+	}
+	if ch.list {
+		events.ListChanged()
+	}
+}
+
+// describeAgain asks a dynamic plugin anew what it serves, in the background, once for all who ask meanwhile.
+func (p *Plugin) describeAgain() {
+	if !p.describing.CompareAndSwap(false, true) {
+		return
+	}
+	p.background.Go(func() {
+		p.describing.Store(false)
+		if err := p.describe(context.Background()); err != nil {
+			p.log.log.Warn("the plugin's resources could not be asked anew", "error", err)
+			return
+		}
+		if events := p.events.Load(); events != nil {
+			events.ListChanged()
+		}
+	})
 }
 
 // Info states what the plugin serves, under effective names.
-func (p *Plugin) Info() provider.Info { return provider.Info{} }
+func (p *Plugin) Info() provider.Info { return p.served.Load().info }
 
 // Manifest returns what the plugin says about itself, under its own names. It must not be changed.
-func (p *Plugin) Manifest() *Manifest { return nil }
+func (p *Plugin) Manifest() *Manifest { return p.manifest }
+
+// Isolation returns the isolation that the plugin gets: "reset", "fresh" or "shared".
+func (p *Plugin) Isolation() string { return p.isolation }
+
+// Attach hands over the sink for changes.
+func (p *Plugin) Attach(e provider.Events) { p.events.Store(&sinkOfEvents{e}) }
+
+// Watch answers Unsupported: Info does not offer it.
+func (p *Plugin) Watch(context.Context, string) error {
+	return provider.Errorf(provider.Unsupported, "watching is not supported")
+}
+
+// Unwatch does nothing.
+func (p *Plugin) Unwatch(string) {}
+
+// Close turns new calls away, waits for those that run, and releases everything. When ctx is done first, what still runs
+// is cut short.
+func (p *Plugin) Close(ctx context.Context) error {
+	p.closeOnce.Do(func() { p.closeErr = p.shut(ctx) })
+	return p.closeErr
+}
+
+func (p *Plugin) shut(ctx context.Context) error {
+	defer p.runtime.remove(p)
+	err := p.pool.close(ctx)
+	after := context.WithoutCancel(ctx)
+	if err != nil {
+		// Closing the engine ends every guest at its next look at that; the code must outlive them.
+		err = errors.Join(err, p.code.runtime.Close(after), p.pool.close(after))
+	} else {
+		err = p.code.runtime.Close(after)
+	}
+	p.background.Wait()
+	if p.fs != nil {
+		p.fs.fs.Close()
+	}
+	return errors.Join(err, p.runtime.code.release(after, p.entry))
+}

@@ -1,0 +1,141 @@
+package wasmplugin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/reshost/reshost/abi"
+)
+
+// instance is one running copy of a plugin's module: its own memory, one call at a time.
+type instance struct {
+	mod  api.Module
+	mem  *memory
+	out  *output
+	// functions keeps what was looked up: a look-up costs microseconds.
+	functions map[string]api.Function
+}
+
+// newInstance instantiates the module and runs _initialize and rh_init. On failure nothing is left.
+func (p *Plugin) newInstance(ctx context.Context, pack bool) (*instance, error) {
+	mem := &memory{limit: uint64(p.memoryLimit), budget: p.budget}
+	inst := &instance{mem: mem, out: &output{log: p.log}, functions: map[string]api.Function{}}
+	if err := p.reserve(mem); err != nil {
+		return nil, err
+	}
+	c := &call{plugin: p, out: inst.out, served: p.served.Load(), pack: pack}
+	defer c.close()
+	alloc := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return mem })
+	ictx := experimental.WithMemoryAllocator(withCall(ctx, c), alloc)
+	mod, err := p.code.runtime.InstantiateModule(ictx, p.code.module,
+		wazero.NewModuleConfig().WithName("").WithStartFunctions(abi.ExportInitialize))
+	if err == nil && mod.IsClosed() {
+		err = &exited{}
+	}
+	inst.mod = mod
+	if err != nil {
+		inst.close()
+		return nil, p.trapped(ctx, inst, "start of the module", err)
+	}
+	if err := p.initialize(ctx, inst, pack); err != nil {
+		inst.close()
+		return nil, err
+	}
+	return inst, nil
+}
+
+// reserve takes the module's least memory. When all plugins together have used theirs up, instances that are idle
+// elsewhere make room.
+func (p *Plugin) reserve(mem *memory) error {
+	minimum := uint64(p.minPages) * pageSize
+	if minimum == 0 {
+		return nil
+	}
+	if mem.Reallocate(minimum) != nil || p.runtime.reclaim(p) > 0 && mem.Reallocate(minimum) != nil {
+		mem.refused = false
+		return nil
+	}
+	return errNoMemory
+}
+
+// initialize runs rh_init, where a guest parses its configuration.
+func (p *Plugin) initialize(ctx context.Context, inst *instance, pack bool) error {
+	if !p.exports[abi.ExportInit] {
+		return nil
+	}
+	c := &call{plugin: p, export: abi.ExportInit, out: inst.out, sink: initSink{}, served: p.served.Load(), pack: pack}
+	defer c.close()
+	c.request = initRequest(pack)
+	status, err := p.invoke(ctx, inst, c)
+	if err != nil {
+		return err
+	}
+	if status == abi.StatusOK && c.failure == nil && c.rejected == "" {
+		return nil
+	}
+	text := "no reason given"
+	switch {
+	case c.failure != nil && c.failure.Message != "":
+		text = safeText(c.failure.Message, abi.MaxErrorMessage)
+	case c.rejected != "":
+		text = c.rejected
+	}
+	return &startError{fmt.Errorf("%s failed (%s): %s", abi.ExportInit, status, text)}
+}
+
+// startError is a guest's own refusal to start.
+type startError struct{ err error }
+
+func (e *startError) Error() string { return e.err.Error() }
+func (e *startError) Unwrap() error { return e.err }
+
+// function returns an export, nil when there is none.
+func (i *instance) function(name string) api.Function {
+	f, ok := i.functions[name]
+	if !ok {
+		f = i.mod.ExportedFunction(name)
+		i.functions[name] = f
+	}
+	return f
+}
+
+// usable reports whether the instance may run another call as it is.
+func (i *instance) usable() bool { return !i.mod.IsClosed() && !i.mem.outgrown() }
+
+// close drops the instance and gives its memory back.
+func (i *instance) close() {
+	if i.mod != nil {
+		// The engine's error is that of closing files, of which there are none.
+		_ = i.mod.Close(context.Background())
+	}
+	i.mem.Free()
+}
+
+// trapped turns an engine's error into one that names plugin and export and carries the end of the guest's stderr.
+func (p *Plugin) trapped(ctx context.Context, inst *instance, export string, err error) error {
+	if stop := interruption(ctx, err); stop != nil {
+		err = stop
+	}
+	return &guestFailure{plugin: p.name, export: export, err: err, stderr: safeText(inst.out.takeTail(), maxTail)}
+}
+
+// guestFailure is a run that did not return.
+type guestFailure struct {
+	plugin, export string
+	err            error
+	stderr         string
+}
+
+func (f *guestFailure) Error() string {
+	s := fmt.Sprintf("plugin %s: %s: %v", f.plugin, f.export, f.err)
+	if f.stderr != "" {
+		s += "; stderr ends with: " + f.stderr
+	}
+	return s
+}
+
+func (f *guestFailure) Unwrap() error { return f.err }

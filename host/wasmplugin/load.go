@@ -1,0 +1,326 @@
+package wasmplugin
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/reshost/reshost/abi"
+)
+
+// plan is a checked module with its configuration: all that can be known without running anything.
+type plan struct {
+	cfg      Config
+	info     *moduleInfo
+	manifest *Manifest
+	names    *schemeNames
+	served   *served
+	limits   Limits
+	// isolation is the one that the plugin gets.
+	isolation string
+	link      *linkage
+	fs        *guestFS // nil where it is not granted
+	warnings  []string
+}
+
+// close releases the granted folders of a plan that comes to nothing.
+func (pl *plan) close() {
+	if pl.fs != nil {
+		pl.fs.fs.Close()
+	}
+}
+
+// makePlan checks a module against its configuration. problems are what keeps it from loading; err says that it could not
+// even be looked at.
+func makePlan(cfg *Config) (pl *plan, problems []error, err error) {
+	pl = &plan{cfg: cfg.clone(), limits: cfg.Limits.withDefaults()}
+	if pl.info, err = scanModule(cfg.Wasm); err != nil {
+		return nil, nil, err
+	}
+	if pl.manifest, err = pl.info.readManifest(); err != nil {
+		return nil, nil, err
+	}
+	fail := func(err error) {
+		if err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if pl.cfg.Name == "" {
+		pl.cfg.Name = pl.manifest.Name
+	}
+	if !validName(pl.cfg.Name) {
+		fail(fmt.Errorf("name: %.80q must be 1 to 64 letters, digits, '-', '_' or '.'", pl.cfg.Name))
+	}
+	fail(checkPrincipal(cfg.Grants.Principal))
+	fail(pl.isolate())
+	fail(pl.limit())
+	pl.names, err = nameSchemes(pl.manifest, &pl.cfg)
+	fail(err)
+	if err == nil {
+		pl.served, err = serve(pl.manifest, pl.names, &pl.cfg)
+		fail(err)
+	}
+	granted, roots, missing := pl.grant()
+	problems = append(problems, missing...)
+	if pl.names != nil {
+		g, err := newGuestConfig(cfg.Config, pl.names.effective, roots)
+		fail(err)
+		granted[abi.CapabilityConfig] = configModule(g)
+	}
+	var unlinked []error
+	pl.link, unlinked = link(pl.info, pl.manifest, granted)
+	problems = append(problems, unlinked...)
+	problems = append(problems, checkExports(pl.info, pl.manifest)...)
+	return pl, problems, nil
+}
+
+func (cfg *Config) clone() Config {
+	c := *cfg
+	c.Wasm = nil
+	c.Only = slices.Clone(cfg.Only)
+	c.Grants.Meta = slices.Clone(cfg.Grants.Meta)
+	c.Grants.Principal = slices.Clone(cfg.Grants.Principal)
+	return c
+}
+
+func checkPrincipal(facts []string) error {
+	for _, f := range facts {
+		switch f {
+		case "issuer", "subject", "tenant", "scope", "claims":
+		default:
+			return fmt.Errorf("grants.principal: %.32q is none of issuer, subject, tenant, scope, claims", f)
+		}
+	}
+	return nil
+}
+
+// isolate decides how instances are reused: what the operator says, unless the plugin needs more.
+func (pl *plan) isolate() error {
+	need, want := pl.manifest.Isolation, pl.cfg.Isolation
+	switch want {
+	case "", abi.IsolationReset, abi.IsolationFresh, abi.IsolationShared:
+	default:
+		return fmt.Errorf("isolation: %.32q is none of reset, fresh, shared", want)
+	}
+	pl.isolation = want
+	if want == "" {
+		pl.isolation = abi.IsolationReset
+	}
+	switch {
+	case need == abi.IsolationFresh && pl.isolation != abi.IsolationFresh:
+		pl.isolation = abi.IsolationFresh
+		if want != "" {
+			pl.warnings = append(pl.warnings, fmt.Sprintf("the plugin needs isolation fresh and gets it, not %s", want))
+		}
+	case need == abi.IsolationShared && want == "":
+		pl.warnings = append(pl.warnings, "the plugin asks for isolation shared; it gets reset, since only the configuration grants shared")
+	}
+	return nil
+}
+
+// limit brings the manifest's limits to bear: a shorter timeout counts, a need for more memory than there is fails.
+func (pl *plan) limit() error {
+	if t := pl.manifest.Limits.Timeout; t > 0 && (pl.limits.Timeout < 0 || t < pl.limits.Timeout) {
+		pl.limits.Timeout = t
+	}
+	limit := pl.memoryLimit()
+	if need := pl.manifest.Limits.Memory; need > limit {
+		return fmt.Errorf("the plugin needs %d bytes of memory, its limit is %d: raise limits.memory", need, limit)
+	}
+	for _, m := range pl.info.memories {
+		if minimum := int64(m.min) * pageSize; minimum > limit {
+			return fmt.Errorf("the module begins with %d bytes of memory, its limit is %d: raise limits.memory", minimum, limit)
+		}
+	}
+	return nil
+}
+
+// memoryLimit is the limit of an instance in bytes.
+func (pl *plan) memoryLimit() int64 {
+	const most = math.MaxUint32 + 1
+	if l := pl.limits.Memory; l >= 0 && l < most {
+		return l &^ (pageSize - 1)
+	}
+	return most
+}
+
+// grant opens what is granted and says what is required and missing.
+func (pl *plan) grant() (granted map[string]hostModule, roots map[string]string, problems []error) {
+	granted = map[string]hostModule{}
+	types := capabilityTypes()
+	for _, c := range pl.manifest.Capabilities {
+		reason := ""
+		if c.Reason != "" {
+			reason = " (" + safeText(c.Reason, 200) + ")"
+		}
+		switch {
+		case c.Name == abi.CapabilityConfig:
+		case c.Name == abi.CapabilityFS && pl.cfg.Grants.FS != nil:
+			f, prefixes, err := openFS(pl.cfg.Grants.FS, pl.limits.FolderEntries)
+			if err != nil {
+				problems = append(problems, err)
+				continue
+			}
+			pl.fs, roots = f, prefixes
+			granted[c.Name] = f.fsModule()
+		case c.Optional:
+		case c.Name == abi.CapabilityFS:
+			problems = append(problems, fmt.Errorf("the plugin needs the capability fs%s: add grants: {fs: {roots: {main: {path: FOLDER}}}}", reason))
+		case types[c.Name] == nil:
+			problems = append(problems, fmt.Errorf("the plugin needs the capability %q%s, which this host does not know: update the host", c.Name, reason))
+		default:
+			problems = append(problems, fmt.Errorf("the plugin needs the capability %s%s, which this host does not offer yet", c.Name, reason))
+		}
+	}
+	if _, asked := pl.manifest.capability(abi.CapabilityFS); !asked && pl.cfg.Grants.FS != nil {
+		pl.warnings = append(pl.warnings, "grants.fs is granted, but the plugin does not ask for it")
+	}
+	return granted, roots, problems
+}
+
+// digestOf is the key of a module's compiled code.
+func digestOf(wasm []byte) string {
+	sum := sha256.Sum256(wasm)
+	return hex.EncodeToString(sum[:])
+}
+
+// Load checks, compiles and starts a plugin. The error is one line: what is wrong, and what to do about it.
+//
+// Load returns when the first instance has started, so that a plugin which cannot start is known at once. ctx bounds the
+// wait; a compilation that was begun runs to its end all the same, since the engine cannot be interrupted there.
+func (r *Runtime) Load(ctx context.Context, cfg *Config) (*Plugin, error) {
+	if cfg == nil {
+		return nil, errors.New("wasmplugin: no configuration")
+	}
+	p, err := r.load(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", where(cfg), err)
+	}
+	return p, nil
+}
+
+// where names a plugin in messages.
+func where(cfg *Config) string {
+	switch {
+	case cfg.Name != "" && cfg.Source != "":
+		return fmt.Sprintf("plugin %s (%s)", cfg.Name, cfg.Source)
+	case cfg.Name != "":
+		return "plugin " + cfg.Name
+	case cfg.Source != "":
+		return "plugin " + cfg.Source
+	}
+	return "plugin"
+}
+
+func (r *Runtime) load(ctx context.Context, cfg *Config) (*Plugin, error) {
+	pl, problems, err := makePlan(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		pl.close()
+		if n := len(problems) - 1; n > 0 {
+			return nil, fmt.Errorf("%w (and %d more: see `reshost plugin inspect`)", problems[0], n)
+		}
+		return nil, problems[0]
+	}
+	p, err := r.begin(ctx, pl, cfg.Wasm)
+	if err != nil {
+		pl.close()
+		return nil, err
+	}
+	if err := p.first(ctx); err != nil {
+		return nil, errors.Join(err, p.Close(context.WithoutCancel(ctx)))
+	}
+	for _, w := range pl.warnings {
+		p.log.log.Warn(w)
+	}
+	return p, nil
+}
+
+// begin compiles the module and registers the plugin. Nothing runs yet.
+func (r *Runtime) begin(ctx context.Context, pl *plan, wasm []byte) (*Plugin, error) {
+	p := newPlugin(r, pl)
+	if err := r.add(p); err != nil {
+		return nil, err
+	}
+	wasm = bytes.Clone(wasm) // the engine keeps views into it
+	entry := r.code.acquire(digestOf(wasm))
+	code, err := r.compile(ctx, entry, wasm)
+	if err != nil {
+		r.remove(p)
+		return nil, err
+	}
+	p.entry, p.code = entry, code
+	if err := pl.link.instantiate(ctx, code.runtime); err != nil {
+		err = errors.Join(err, code.runtime.Close(ctx), r.code.release(ctx, entry))
+		r.remove(p)
+		return nil, err
+	}
+	return p, nil
+}
+
+// compile waits for the compiled code, for so long. Whoever gives up leaves the entry to the compilation, which releases
+// it when it ends.
+func (r *Runtime) compile(ctx context.Context, entry *codeEntry, wasm []byte) (*compiled, error) {
+	if r.opts.CompileTimeout >= 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, r.opts.CompileTimeout,
+			fmt.Errorf("compiling took longer than %s: the module is too large or too intricate", r.opts.CompileTimeout))
+		defer cancel()
+	}
+	type outcome struct {
+		code *compiled
+		err  error
+	}
+	done := make(chan outcome, 1)
+	var settled atomic.Bool // set by the first of the two: delivered, or given up
+	r.wg.Go(func() {
+		code, err := r.code.compile(ctx, entry, wasm, engineConfig)
+		if settled.CompareAndSwap(false, true) {
+			done <- outcome{code, err}
+			return
+		}
+		background := context.WithoutCancel(ctx)
+		if code != nil {
+			err = errors.Join(err, code.runtime.Close(background))
+		}
+		if err = errors.Join(err, r.code.release(background, entry)); err != nil {
+			r.opts.Logger.Debug("an abandoned compilation ended", "error", err)
+		}
+	})
+	select {
+	case o := <-done:
+		return o.code, r.compileFailed(ctx, entry, o.err)
+	case <-ctx.Done():
+		if settled.CompareAndSwap(false, true) {
+			return nil, context.Cause(ctx)
+		}
+		o := <-done
+		return o.code, r.compileFailed(ctx, entry, o.err)
+	}
+}
+
+func (r *Runtime) compileFailed(ctx context.Context, entry *codeEntry, err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.Join(compileError(err), r.code.release(context.WithoutCancel(ctx), entry))
+}
+
+// compileError keeps an engine's message to one line.
+func compileError(err error) error {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return fmt.Errorf("the module does not compile: %s", safeText(text, 500))
+}
+
+// warmInstances is how many instances are started ahead where each call uses one up.
+func warmInstances(limit int) int { return min(runtime.GOMAXPROCS(0), 8, limit) }

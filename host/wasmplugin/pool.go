@@ -1,0 +1,303 @@
+package wasmplugin
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/reshost/reshost/host/provider"
+)
+
+// pool owns a plugin's instances: so many at once, some started ahead, callers in a fair queue when all are busy. Nothing
+// is held locked while a guest runs.
+type pool struct {
+	start func(context.Context) (*instance, error)
+	opts  poolOptions
+	wg    sync.WaitGroup // starts that are under way
+	ctx   context.Context
+	end   context.CancelFunc // ends ctx, and with it starts that are under way
+
+	mu       sync.Mutex // guards the rest
+	ready    []*instance
+	waiters  []*waiter // first come, first served
+	live     int       // instances that are ready, busy or being started
+	starting int
+	closed   bool
+	// cold says that the last start failed: nothing is started ahead until a caller asks.
+	cold bool
+	idle chan struct{} // closed when the pool is closed and live is 0
+}
+
+type poolOptions struct {
+	instances int
+	// warm is how many instances are started ahead.
+	warm      int
+	queue     int // callers that wait while all instances are busy
+	queueWait time.Duration
+	// startTimeout bounds the start of an instance.
+	startTimeout time.Duration
+	// failed hears of a start that failed while nobody waited for it.
+	failed func(error)
+}
+
+// waiter is a caller in the queue.
+type waiter struct{ turn chan turn }
+
+// turn is what a waiter gets: an instance, or why there is none.
+type turn struct {
+	inst *instance
+	err  error
+}
+
+var errPoolClosed = errors.New("the plugin is closed")
+
+func newPool(opts poolOptions, start func(context.Context) (*instance, error)) *pool {
+	p := &pool{start: start, opts: opts, idle: make(chan struct{})}
+	// The pool's context is its life, which no caller's context spans.
+	p.ctx, p.end = context.WithCancel(context.Background())
+	return p
+}
+
+// acquire returns an instance that nobody else uses. It waits its turn, for so long.
+func (p *pool) acquire(ctx context.Context) (*instance, error) {
+	p.mu.Lock()
+	p.cold = false
+	if p.closed {
+		p.mu.Unlock()
+		return nil, provider.Wrap(provider.Unavailable, errPoolClosed, "the plugin is being stopped")
+	}
+	if n := len(p.ready); n > 0 && len(p.waiters) == 0 {
+		inst := p.ready[n-1]
+		p.ready = p.ready[:n-1]
+		p.fill()
+		p.mu.Unlock()
+		return inst, nil
+	}
+	// Those who can have an instance by its being started do not count as queued.
+	startable := p.opts.instances - p.live + p.starting
+	if p.opts.queue >= 0 && len(p.waiters) >= startable+p.opts.queue || p.opts.queue < 0 && len(p.waiters) >= startable {
+		p.mu.Unlock()
+		return nil, provider.Errorf(provider.Unavailable, "the plugin is busy: too many requests wait for it")
+	}
+	w := &waiter{turn: make(chan turn, 1)}
+	p.waiters = append(p.waiters, w)
+	p.fill()
+	p.mu.Unlock()
+	return p.await(ctx, w)
+}
+
+func (p *pool) await(ctx context.Context, w *waiter) (*instance, error) {
+	var late <-chan time.Time
+	if p.opts.queueWait >= 0 {
+		t := time.NewTimer(p.opts.queueWait)
+		defer t.Stop()
+		late = t.C
+	}
+	var err error
+	select {
+	case t := <-w.turn:
+		return t.inst, t.err
+	case <-late:
+		err = provider.Errorf(provider.Unavailable, "the plugin is busy: no instance became free in time")
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	p.mu.Lock()
+	for i, other := range p.waiters {
+		if other == w {
+			p.waiters = append(p.waiters[:i], p.waiters[i+1:]...)
+			p.mu.Unlock()
+			return nil, err
+		}
+	}
+	p.mu.Unlock()
+	// The turn came in between.
+	t := <-w.turn
+	if t.err == nil && ctx.Err() == nil {
+		return t.inst, nil
+	}
+	if t.err == nil {
+		p.giveBack(t.inst)
+	}
+	return nil, err
+}
+
+// release ends a use. keep puts the instance back as it is; otherwise it is closed and another one takes its place.
+func (p *pool) release(inst *instance, keep bool) {
+	if keep {
+		p.giveBack(inst)
+		return
+	}
+	inst.close()
+	p.mu.Lock()
+	p.gone()
+	p.mu.Unlock()
+}
+
+// giveBack hands an instance that may be used on to the first who waits.
+func (p *pool) giveBack(inst *instance) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		inst.close()
+		p.mu.Lock()
+		p.gone()
+		p.mu.Unlock()
+		return
+	}
+	p.hand(inst)
+	p.mu.Unlock()
+}
+
+// hand gives an instance to the first waiter, or makes it ready. Called with mu held.
+func (p *pool) hand(inst *instance) {
+	if len(p.waiters) == 0 {
+		p.ready = append(p.ready, inst)
+		return
+	}
+	w := p.waiters[0]
+	p.waiters = p.waiters[1:]
+	w.turn <- turn{inst: inst}
+}
+
+// gone counts an instance that was closed. Called with mu held.
+func (p *pool) gone() {
+	p.live--
+	if p.closed && p.live == 0 {
+		close(p.idle)
+		return
+	}
+	p.fill()
+}
+
+// fill starts instances for those who wait, and ahead. Called with mu held.
+func (p *pool) fill() {
+	if p.closed {
+		return
+	}
+	want := len(p.waiters) - p.starting
+	if !p.cold {
+		want += max(p.opts.warm-len(p.ready), 0)
+	}
+	for want = min(want, p.opts.instances-p.live); want > 0; want-- {
+		p.live++
+		p.starting++
+		p.wg.Go(p.startOne)
+	}
+}
+
+// startOne starts an instance and hands it on.
+func (p *pool) startOne() {
+	ctx := p.ctx
+	if p.opts.startTimeout >= 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, p.opts.startTimeout)
+		defer cancel()
+	}
+	inst, err := p.start(ctx)
+	p.mu.Lock()
+	p.starting--
+	if err == nil && !p.closed {
+		p.hand(inst)
+		p.mu.Unlock()
+		return
+	}
+	if err == nil {
+		p.mu.Unlock()
+		inst.close()
+		p.mu.Lock()
+	}
+	p.failedStart(err)
+	p.mu.Unlock()
+}
+
+// failedStart answers the first waiter with the failure. One caller's bad luck is not every caller's: the others' starts
+// go on. Called with mu held.
+func (p *pool) failedStart(err error) {
+	full := errors.Is(err, errNoMemory)
+	p.cold = true
+	switch {
+	case p.closed:
+	case full && p.live-1-p.starting > 0 && len(p.waiters) > 0:
+		// Memory is used up by instances that are at work: the next one that is closed makes room.
+		p.live--
+		return
+	case len(p.waiters) > 0:
+		w := p.waiters[0]
+		p.waiters = p.waiters[1:]
+		if full {
+			err = provider.Wrap(provider.Unavailable, err, "the plugin is busy: guest memory is used up")
+		}
+		w.turn <- turn{err: err}
+	default:
+		p.opts.failed(err)
+	}
+	p.gone()
+}
+
+// reclaim closes the instances that are ready and returns how many they were: their memory is wanted elsewhere.
+func (p *pool) reclaim() int {
+	p.mu.Lock()
+	ready := p.ready
+	p.ready = nil
+	p.cold = true
+	p.mu.Unlock()
+	for _, inst := range ready {
+		inst.close()
+	}
+	p.mu.Lock()
+	for range ready {
+		p.gone()
+	}
+	p.mu.Unlock()
+	return len(ready)
+}
+
+// prime starts instances ahead.
+func (p *pool) prime() {
+	p.mu.Lock()
+	p.fill()
+	p.mu.Unlock()
+}
+
+// adopt takes an instance that was started outside of the pool.
+func (p *pool) adopt(inst *instance) {
+	p.mu.Lock()
+	p.live++
+	p.hand(inst)
+	p.mu.Unlock()
+}
+
+// close turns callers away, ends starts that are under way, and waits until the last instance is back.
+func (p *pool) close(ctx context.Context) error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+	} else {
+		p.closed = true
+		waiters, ready := p.waiters, p.ready
+		p.waiters, p.ready = nil, nil
+		if p.live == 0 {
+			close(p.idle)
+		}
+		p.mu.Unlock()
+		p.end()
+		for _, w := range waiters {
+			w.turn <- turn{err: provider.Wrap(provider.Unavailable, errPoolClosed, "the plugin is being stopped")}
+		}
+		for _, inst := range ready {
+			inst.close()
+			p.mu.Lock()
+			p.gone()
+			p.mu.Unlock()
+		}
+	}
+	p.wg.Wait()
+	select {
+	case <-p.idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
