@@ -1,11 +1,12 @@
 package wasmplugin
 
 import (
+	"context"
 	"fmt"
 	"slices"
 )
 
-// Report is what [Inspect] finds out about a module.
+// Report is what [Runtime.Inspect] finds out about a module.
 type Report struct {
 	// Manifest of the module.
 	Manifest *Manifest
@@ -26,29 +27,29 @@ type Report struct {
 
 // Inspect says what cfg.Wasm is and whether it would load with cfg, without compiling or running it. What only the
 // engine or the guest itself can refuse is not found here. It fails where the module cannot be read at all.
-func Inspect(cfg *Config) (*Report, error) {
+func (r *Runtime) Inspect(_ context.Context, cfg *Config) (*Report, error) {
 	pl, problems, err := makePlan(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", where(cfg), err)
 	}
 	defer pl.close()
-	r := &Report{
+	rep := &Report{
 		Manifest: pl.manifest, Size: len(cfg.Wasm), Digest: "sha256:" + digestOf(cfg.Wasm), Isolation: pl.isolation,
 		Warnings: pl.warnings,
 	}
 	if pl.names != nil {
-		r.Schemes = pl.names.effectiveNames()
+		rep.Schemes = pl.names.effectiveNames()
 	}
 	for _, e := range pl.info.exports {
-		r.Exports = append(r.Exports, e.name)
+		rep.Exports = append(rep.Exports, e.name)
 	}
 	for _, i := range pl.info.imports {
-		r.Imports = append(r.Imports, i.module+"."+i.name)
+		rep.Imports = append(rep.Imports, i.module+"."+i.name)
 	}
-	slices.Sort(r.Exports)
-	slices.Sort(r.Imports)
+	slices.Sort(rep.Exports)
+	slices.Sort(rep.Imports)
 	for _, p := range problems {
-		r.Problems = append(r.Problems, p.Error())
+		rep.Problems = append(rep.Problems, p.Error())
 	}
-	return r, nil
+	return rep, nil
 }
