@@ -253,15 +253,22 @@ func (p *Provider) Complete(ctx context.Context, req *provider.CompleteRequest) 
 	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
+	res := &provider.CompleteResult{}
 	start, _ := slices.BinarySearch(p.paths, req.Value)
-	n := 0
-	for start+n < len(p.paths) && strings.HasPrefix(p.paths[start+n], req.Value) {
-		n++
+	for _, path := range p.paths[start:] {
+		switch {
+		case !strings.HasPrefix(path, req.Value):
+			return res, nil
+		case strings.ContainsAny(path, "?#%@"):
+			// A client that expands the template (RFC 6570 section 3.2.3) leaves these as they are, and gets another URI.
+		case len(res.Values) == maxValues:
+			res.HasMore = true
+			return res, nil
+		default:
+			res.Values = append(res.Values, path)
+		}
 	}
-	total := int64(n)
-	return &provider.CompleteResult{
-		Values: slices.Clone(p.paths[start : start+min(n, maxValues)]), Total: &total, HasMore: n > maxValues,
-	}, nil
+	return res, nil
 }
 
 // Watch implements [provider.Provider]. Every change is reported, watched or not: the host's cache hears of it too.
