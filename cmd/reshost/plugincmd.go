@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reshost/reshost/cmd/reshost/internal/atomicfile"
 	"github.com/reshost/reshost/cmd/reshost/internal/builtin"
 	"github.com/reshost/reshost/cmd/reshost/internal/config"
 	"github.com/reshost/reshost/cmd/reshost/internal/logging"
@@ -284,25 +283,9 @@ func (a *app) pack(ctx context.Context, rt *wasmplugin.Runtime, file, output str
 	if output == "" {
 		output = file
 	}
-	if err := replaceFile(output, packed); err != nil {
+	// A server that watches the file never loads half of it.
+	if err := atomicfile.Write(output, packed, 0o644); err != nil {
 		return err
 	}
 	return a.printf("%s: %s %s, schemes %s\n", printable(output), printable(m.Name), printable(m.Version), printable(joinOr(m.Schemes, "none")))
-}
-
-// replaceFile writes a file whole or not at all: a server that watches it never loads half of it.
-func replaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

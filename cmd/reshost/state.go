@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/reshost/reshost/cmd/reshost/internal/atomicfile"
 	"github.com/reshost/reshost/cmd/reshost/internal/config"
 )
 
@@ -71,20 +72,10 @@ func storedKey(path string) ([]byte, error) {
 	if _, err := rand.Read(fresh); err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), keyFile+".*") // mode 0600
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(base64.StdEncoding.EncodeToString(fresh) + "\n")
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	if err := os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
-		return readKey(path)
-	} else if err != nil {
-		// A file system without hard links: the last one to rename wins, both read what stands there.
-		if err := os.Rename(f.Name(), path); err != nil {
+	text := []byte(base64.StdEncoding.EncodeToString(fresh) + "\n")
+	if err := atomicfile.Create(path, text, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+		// A file system without hard links: the last one to write wins, and both read what stands there.
+		if err := atomicfile.Write(path, text, 0o600); err != nil {
 			return nil, err
 		}
 	}

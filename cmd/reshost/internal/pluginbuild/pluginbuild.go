@@ -25,6 +25,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/reshost/reshost/cmd/reshost/internal/atomicfile"
 	"github.com/reshost/reshost/host/wasmplugin"
 )
 
@@ -139,25 +140,13 @@ func Compress(wasm []byte) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// WriteFile writes a file whole or not at all, and leaves one that has the same content alone, so that nothing that
-// depends on it is built again.
+// WriteFile writes a file, and leaves one that has the same content alone, so that nothing that depends on it is built
+// again.
 func WriteFile(name string, data []byte) error {
 	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, data) {
 		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return atomicfile.Write(name, data, 0o644)
 }
 
 func digestFile(name string) (string, error) {
