@@ -56,9 +56,6 @@ func (j *readJob) checkSizes(parts []provider.Content) error {
 	var sum int64
 	for i := range parts {
 		sum += int64(len(parts[i].Body))
-		if len(parts[i].Meta) > l.MetaBytes {
-			return fault("the _meta of a part is over the limit")
-		}
 	}
 	if sum > l.ReadBytes {
 		return &provider.Error{
@@ -84,14 +81,9 @@ func (j *readJob) checkPart(ctx context.Context, c *provider.Content) (bool, err
 	if !printable(c.ETag) {
 		return false, fault("an etag is not printable ASCII of at most 256 bytes")
 	}
-	meta, dropped, err := cleanMeta(c.Meta)
-	if err != nil {
+	if err := checkObject(c.Meta, j.opts.Limits.MetaBytes); err != nil {
 		return false, fault("the _meta of a part: " + err.Error())
 	}
-	if dropped > 0 {
-		j.log.WarnContext(ctx, "reserved or malformed _meta keys are dropped", "provider", j.route.name, "uri", c.URI, "keys", dropped)
-	}
-	c.Meta = meta
 	if j.opts.Policy != nil && c.Text && c.MIMEType == mimeDirectory {
 		c.Body = j.filterEntries(ctx, c.Body)
 	}

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"strings"
 
 	"github.com/reshost/reshost/host/internal/mcp"
 	"github.com/reshost/reshost/host/provider"
@@ -44,10 +43,4 @@ func (h *Host) cacheHint(v *view, scheme string, c *provider.Cache) (hint mcp.Ca
 // mayShare reports whether results of this scheme can be the same for every caller, if the provider says so.
 func (h *Host) mayShare(v *view, scheme string) bool {
 	return h.opts.Policy == nil && !v.info.SeesCaller && len(v.info.MetaKeys) == 0 && v.cache.allowsPublic(scheme)
-}
-
-// schemeOf returns the scheme of a normalised URI.
-func schemeOf(uri string) string {
-	scheme, _, _ := strings.Cut(uri, ":")
-	return scheme
 }

@@ -24,21 +24,21 @@ const (
 	maxIcons      = 16
 )
 
-// checkResource checks an entry of a list against rule L2 and drops what `_meta` may not hold. The URI is checked by
-// routing it.
+// checkResource checks an entry of a list against rule L2. The URI is checked by routing it; which keys `_meta` may hold is
+// the protocol's affair.
 func checkResource(r *provider.Resource) error {
 	if r.Size != nil && *r.Size < 0 {
 		return errors.New("its size is negative")
 	}
-	return checkEntry(r.Name, r.Title, r.Description, r.MIMEType, r.Icons, r.Annotations, &r.Meta)
+	return checkEntry(r.Name, r.Title, r.Description, r.MIMEType, r.Icons, r.Annotations, r.Meta)
 }
 
 // checkTemplate is checkResource for templates. The URI template is checked by parsing it.
 func checkTemplate(t *provider.Template) error {
-	return checkEntry(t.Name, t.Title, t.Description, t.MIMEType, t.Icons, t.Annotations, &t.Meta)
+	return checkEntry(t.Name, t.Title, t.Description, t.MIMEType, t.Icons, t.Annotations, t.Meta)
 }
 
-func checkEntry(name, title, description, mimeType string, icons []provider.Icon, a *provider.Annotations, meta *provider.JSON) error {
+func checkEntry(name, title, description, mimeType string, icons []provider.Icon, a *provider.Annotations, meta provider.JSON) error {
 	if name == "" {
 		return errors.New("it has no name")
 	}
@@ -57,11 +57,9 @@ func checkEntry(name, title, description, mimeType string, icons []provider.Icon
 	if err := checkAnnotations(a); err != nil {
 		return err
 	}
-	clean, _, err := cleanMeta(*meta)
-	if err != nil {
+	if err := checkObject(meta, maxExtraBytes); err != nil {
 		return fmt.Errorf("its _meta: %w", err)
 	}
-	*meta = clean
 	return nil
 }
 
@@ -213,25 +211,6 @@ func depth(j provider.JSON) (deepest int) {
 	return deepest
 }
 
-// cleanMeta returns a `_meta` object without the keys that the protocol reserves or whose names it does not admit, and how
-// many there were.
-func cleanMeta(j provider.JSON) (clean provider.JSON, dropped int, err error) {
-	if len(j) == 0 {
-		return nil, 0, nil
-	}
-	clean, err = filterMembers(j, maxExtraBytes, func(name string) bool {
-		ok := metaKey(name) && !reservedMeta(name)
-		if !ok {
-			dropped++
-		}
-		return ok
-	})
-	if err != nil || dropped > 0 {
-		return clean, dropped, err
-	}
-	return j, 0, nil
-}
-
 // filterMembers returns the object's members whose names keep admits; nil when none is left.
 func filterMembers(j provider.JSON, limit int, keep func(name string) bool) (provider.JSON, error) {
 	var out []byte
@@ -256,56 +235,6 @@ func filterMembers(j provider.JSON, limit int, keep func(name string) bool) (pro
 		return nil, err
 	}
 	return append(out, '}'), nil
-}
-
-// metaKey reports whether a key follows the grammar of `_meta` names.
-func metaKey(key string) bool {
-	prefix, name, found := strings.Cut(key, "/")
-	if !found {
-		prefix, name = "", key
-	} else {
-		for label := range strings.SplitSeq(prefix, ".") {
-			if !metaLabel(label) {
-				return false
-			}
-		}
-	}
-	if name == "" {
-		return found
-	}
-	for i := range len(name) {
-		edge := i == 0 || i == len(name)-1
-		if !alphanumeric(name[i]) && (edge || name[i] != '-' && name[i] != '_' && name[i] != '.') {
-			return false
-		}
-	}
-	return true
-}
-
-func metaLabel(s string) bool {
-	for i := range len(s) {
-		digit := '0' <= s[i] && s[i] <= '9'
-		if !alphanumeric(s[i]) && (s[i] != '-' || i == len(s)-1) || i == 0 && (digit || s[i] == '-') {
-			return false
-		}
-	}
-	return s != ""
-}
-
-// reservedMeta reports whether the protocol keeps a key for itself: its prefix has "modelcontextprotocol" or "mcp" as the
-// second label, or it is one of those without a prefix.
-func reservedMeta(key string) bool {
-	switch key {
-	case "progressToken", "traceparent", "tracestate", "baggage":
-		return true
-	}
-	prefix, _, found := strings.Cut(key, "/")
-	if !found {
-		return false
-	}
-	_, rest, _ := strings.Cut(prefix, ".")
-	second, _, _ := strings.Cut(rest, ".")
-	return second == "modelcontextprotocol" || second == "mcp"
 }
 
 // grantedMeta returns the keys of a request's `_meta` that the provider may see.

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"github.com/reshost/reshost/host/internal/mcp"
 )
 
 // Options configure a [Host]. A nil *Options and the zero value are usable: an anonymous host with every limit on, which
@@ -112,6 +114,11 @@ func (o *Options) withDefaults() (*Options, error) {
 		}
 		if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 			return nil, fmt.Errorf("public URL %q is not an absolute http or https URL", c.PublicURL)
+		}
+	}
+	for _, r := range c.Revisions {
+		if !slices.Contains(mcp.Revisions(), r) {
+			return nil, fmt.Errorf("protocol revision %q is not known; there are %v", r, mcp.Revisions())
 		}
 	}
 	keys := make([][]byte, len(c.Keys))

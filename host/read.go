@@ -80,7 +80,7 @@ func (j *readJob) run(ctx context.Context) (*mcp.ReadResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.ReadResult{Contents: contents, Cache: j.cacheHint(j.route.view, j.scheme(), &res.Cache)}, nil
+	return &mcp.ReadResult{Contents: contents, Cache: j.cacheHint(j.route.view, u.Scheme, &res.Cache)}, nil
 }
 
 // parse returns the URI in normal form. The error's sentence is the caller's to see.
@@ -141,5 +141,3 @@ func (j *readJob) provider() string {
 	}
 	return j.route.name
 }
-
-func (j *readJob) scheme() string { return schemeOf(j.route.uri) }
