@@ -15,6 +15,9 @@ type Entry struct {
 	MTimeNanos uint64
 	// Version changes with the content: printable ASCII, fit for an etag.
 	Version string
+	// Link says that the name is a symbolic link; all else is what it leads to. A guest that walks a tree does not enter
+	// linked folders, since they may lead back up.
+	Link bool
 }
 
 // Append encodes m at the end of b.
@@ -23,7 +26,8 @@ func (m *Entry) Append(b []byte) []byte {
 	b = appendUint(b, EntryKind, m.Kind)
 	b = appendUint(b, EntrySize, m.Size)
 	b = appendUint(b, EntryMTimeNanos, m.MTimeNanos)
-	return appendString(b, EntryVersion, m.Version)
+	b = appendString(b, EntryVersion, m.Version)
+	return appendBool(b, EntryLink, m.Link)
 }
 
 // AppendPrefixed encodes m at the end of b after its length, as list gives it.
@@ -31,7 +35,11 @@ func (m *Entry) AppendPrefixed(b []byte) []byte { return m.Append(appendVarint(b
 
 // size returns how many bytes Append adds.
 func (m *Entry) size() int {
-	return sizeString(m.Name) + sizeUint(m.Kind) + sizeUint(m.Size) + sizeUint(m.MTimeNanos) + sizeString(m.Version)
+	n := sizeString(m.Name) + sizeUint(m.Kind) + sizeUint(m.Size) + sizeUint(m.MTimeNanos) + sizeString(m.Version)
+	if m.Link {
+		n += sizeUint(1)
+	}
+	return n
 }
 
 // sizeString returns the size of a bytes field whose number is below 16.
@@ -68,6 +76,8 @@ func (m *Entry) Decode(s string) error {
 			m.MTimeNanos = r.uint()
 		case EntryVersion:
 			m.Version = r.str()
+		case EntryLink:
+			m.Link = r.bool()
 		}
 	}
 	return r.err

@@ -132,6 +132,7 @@ const (
 	EntrySize       = 3
 	EntryMTimeNanos = 4
 	EntryVersion    = 5
+	EntryLink       = 6
 )
 
 // HTTPRequest and HTTPResponse, of the http capability.

@@ -25,6 +25,9 @@ type FileInfo struct {
 	ModMillis int64
 	// Version changes with the content and is fit for [Response.SetETag].
 	Version string
+	// Link says that the name is a symbolic link; all else is what it leads to, within its root. Do not enter linked folders
+	// when walking a tree: they may lead back up.
+	Link bool
 }
 
 // Stat describes a file or folder.
@@ -48,7 +51,7 @@ func (f FS) Stat(path string) (FileInfo, error) {
 func infoOf(e *abi.Entry) FileInfo {
 	return FileInfo{
 		Name: e.Name, Dir: e.Kind == abi.EntryFolder, Size: int64(e.Size), ModMillis: int64(e.MTimeNanos / 1e6),
-		Version: e.Version,
+		Version: e.Version, Link: e.Link,
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 type Root struct {
 	// Name is the operator's, and the first element of its files' paths in [FS].
 	Name string
-	// Prefix is the path of its files' URIs, such as "/srv/docs"; not percent-encoded.
+	// Prefix is what the path of its files' URIs begins with, such as "/srv/docs": percent-encoded, and without a slash at the
+	// end unless it is "/".
 	Prefix string
 }
 

@@ -174,6 +174,7 @@ func (h *host) FSList(p, after string, buf []byte) int {
 		}
 		e := entryOf(info)
 		e.Name = d.Name()
+		e.Link = d.Type()&fs.ModeSymlink != 0
 		if e.Kind == 0 {
 			continue
 		}
