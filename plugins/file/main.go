@@ -95,14 +95,18 @@ func (s *server) init(c *reshost.InitCall) error {
 	s.contents, s.maxFiles = folder == folderContents, int(maxFiles)
 	scheme := c.Scheme(schemeFile)
 	for _, r := range config.Roots() {
-		s.roots = append(s.roots, newRoot(scheme, r.Name, r.Prefix))
+		added, err := newRoot(scheme, r.Name, r.Prefix)
+		if err != nil {
+			return err
+		}
+		s.roots = append(s.roots, added)
 	}
 	return nil
 }
 
 // list writes a page of all files.
 func (s *server) list(req *reshost.ListRequest, out *reshost.ListResponse) error {
-	w := newWalk(req.FS(), s.roots, req.Cursor)
+	w := newWalk(&req.Call, s.roots, req.Cursor)
 	if w == nil {
 		return reshost.Invalid("the cursor is not one of this list")
 	}

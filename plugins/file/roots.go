@@ -13,7 +13,8 @@ const maxURI = 8 << 10
 type root struct {
 	// name is what the operator called it; paths of the fs capability begin with it.
 	name string
-	// prefix is the path under which its files stand in URIs, without a slash at the end: "/srv/docs", and "" for "/".
+	// prefix is the path under which its files stand in URIs, decoded and without a slash at the end: "/srv/docs", and "" for
+	// "/".
 	prefix string
 	// uri is the root's own, percent-encoded and without a slash at the end.
 	uri string
@@ -24,10 +25,15 @@ type root struct {
 // roots are the granted folders in the order of their names.
 type roots []root
 
-// newRoot returns the granted folder name, whose URIs have the scheme and begin with the path prefix.
-func newRoot(scheme, name, prefix string) root {
+// newRoot returns the granted folder name, whose URIs have the scheme and whose paths begin with the prefix, which is
+// percent-encoded.
+func newRoot(scheme, name, prefix string) (root, error) {
 	prefix = strings.TrimRight(prefix, "/")
-	return root{name: name, prefix: prefix, uri: scheme + "://" + reshost.EscapePath(prefix), foldCase: hasDrive(prefix)}
+	decoded, ok := reshost.Unescape(prefix)
+	if !ok {
+		return root{}, reshost.Internal("the prefix of root " + name + " is not percent-encoded")
+	}
+	return root{name: name, prefix: decoded, uri: scheme + "://" + prefix, foldCase: hasDrive(decoded)}, nil
 }
 
 // hasDrive reports whether a URI's path begins with a drive letter, as in "/C:/docs".

@@ -5,9 +5,22 @@ import (
 	"testing"
 )
 
+// rootsOf makes roots of names and prefixes.
+func rootsOf(tb testing.TB, pairs ...string) (rs roots) {
+	tb.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		r, err := newRoot("file", pairs[i], pairs[i+1])
+		if err != nil {
+			tb.Fatal(err)
+		}
+		rs = append(rs, r)
+	}
+	return rs
+}
+
 func TestResolve(t *testing.T) {
-	rs := roots{newRoot("file", "code", "/src/"), newRoot("file", "docs", "/srv/docs"), newRoot("file", "inner", "/srv/docs/inner"), newRoot("file", "win", "/C:/Data")}
-	top := roots{newRoot("file", "all", "/")}
+	rs := rootsOf(t, "code", "/src/", "docs", "/srv/docs", "inner", "/srv/docs/inner", "my", "/my%20docs/%C3%BC", "win", "/C:/Data")
+	top := rootsOf(t, "all", "/")
 	tests := []struct {
 		name, path, root, rel string
 		slash, missing        bool
@@ -35,6 +48,7 @@ func TestResolve(t *testing.T) {
 		{name: "URI-02 a drive letter's case", path: "/c:/DATA/x", root: "win", rel: "x"},
 		{name: "URI-02 other roots keep their case", path: "/srv/Docs/x", missing: true},
 		{name: "URI-11 composed is not decomposed", path: "/srv/docs/e\u0301.txt", root: "docs", rel: "e\u0301.txt"},
+		{name: "a prefix that is percent-encoded", path: "/my docs/ü/x", root: "my", rel: "x"},
 		{name: "bytes that are not UTF-8", path: "/srv/docs/\xff", root: "docs", rel: "\xff"},
 		{name: "a root at the top", path: "/etc/x", root: "all", rel: "etc/x", roots: top},
 		{name: "the top", path: "/", root: "all", slash: true, roots: top},
@@ -66,7 +80,7 @@ func FuzzResolve(f *testing.F) {
 	for _, s := range []string{"/srv/docs/a", "/srv/docs/../b", "/srv/docs//", "/C:/x/", "/srv/docs/a\\b"} {
 		f.Add(s)
 	}
-	rs := roots{newRoot("file", "docs", "/srv/docs"), newRoot("file", "win", "/C:/data")}
+	rs := rootsOf(f, "docs", "/srv/docs", "win", "/C:/data")
 	f.Fuzz(func(t *testing.T, path string) {
 		r, rel, _, ok := rs.resolve(path)
 		if !ok || rel == "" {

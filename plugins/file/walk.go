@@ -19,6 +19,7 @@ const (
 // place. Only where it is counts: it can begin after any file, for the price of one list of each folder on the way.
 // It keeps its buffers from file to file, so that a file costs no memory.
 type walk struct {
+	call  *reshost.Call
 	fs    reshost.FS
 	roots roots
 
@@ -42,8 +43,8 @@ type frame struct {
 
 // newWalk returns a walk that stands before the first file after the one at cursor; "" is before all. A cursor is what
 // position returned. It need not exist any more. A malformed one gives nil.
-func newWalk(fs reshost.FS, rs roots, cursor string) *walk {
-	w := &walk{fs: fs, roots: rs, root: -1}
+func newWalk(call *reshost.Call, rs roots, cursor string) *walk {
+	w := &walk{call: call, fs: call.FS(), roots: rs, root: -1}
 	if cursor == "" {
 		return w
 	}
@@ -108,6 +109,7 @@ func (w *walk) next() (bool, error) {
 		case !servable(w.entry.Name) || len(w.uri) > maxURI:
 		case !w.entry.Dir:
 			return true, nil
+		case w.entry.Link: // it may lead back up
 		case !w.roots.owns(w.current(), w.path[len(w.current().name):]): // else it is listed as a root of its own
 			w.enter()
 		}
@@ -152,8 +154,8 @@ func (w *walk) leave() {
 	w.frames = w.frames[:len(w.frames)-1]
 }
 
-// refill asks the host for the entries that come after the current one. A folder that has vanished, or that the
-// host's own account may not open, has none: one of them must not hide all the others.
+// refill asks the host for the entries that come after the current one. A folder that has vanished, that the host's own
+// account may not open or that has too many entries has none: one such must not hide all the others.
 func (w *walk) refill(f *frame) error {
 	if !f.more {
 		f.rest = reshost.Listing{}
@@ -168,21 +170,16 @@ func (w *walk) refill(f *frame) error {
 		after = view(w.path[f.path+1:])
 	}
 	rest, err := w.fs.ListInto(&w.buffers[i], view(w.path[:f.path]), after)
-	if err != nil && !passable(err) {
+	switch code := reshost.CodeOf(err); {
+	case err == nil:
+	case code == reshost.CodeDenied, code == reshost.CodeTooLarge:
+		w.call.Log(reshost.LevelWarning, "left out of the list: "+err.Error())
+	case code != reshost.CodeNotFound && code != reshost.CodeInvalid && code != reshost.CodeUnsupported:
 		return err
 	}
 	f.rest = rest
 	f.more = !rest.Empty()
 	return nil
-}
-
-// passable reports whether an error is about one folder alone.
-func passable(err error) bool {
-	switch reshost.CodeOf(err) {
-	case reshost.CodeNotFound, reshost.CodeDenied, reshost.CodeUnsupported, reshost.CodeInvalid:
-		return true
-	}
-	return false
 }
 
 // view returns b as a string that shares its memory: it is for a call that does not keep it.
