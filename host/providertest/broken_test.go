@@ -360,7 +360,7 @@ func TestBrokenProvidersFail(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			return res, err
 		}}},
-		{name: "a goroutine left behind", check: "close", want: "Close leaves 1 goroutines", opts: short, b: broken{closing: func() error {
+		{name: "a goroutine left behind", check: "close", want: "Close leaves 1 goroutines behind", opts: short, b: broken{closing: func() error {
 			go func() { <-stop }()
 			return nil
 		}}},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"reflect"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -228,27 +227,4 @@ func checkConcurrent(k *kit) {
 		})
 	}
 	wg.Wait()
-}
-
-// checkClose: Close ends what the provider started.
-func checkClose(k *kit) {
-	before := runtime.NumGoroutine()
-	k.open()
-	k.eachCall(func(_ string, call func(context.Context) error) { _ = call(k.ctx) })
-	if k.info.Watch {
-		for _, t := range k.targets() {
-			_ = k.p.Watch(k.ctx, t.uri.String())
-		}
-	}
-	k.close()
-	// A goroutine that has answered may still be on its way out.
-	deadline := time.Now().Add(k.opts.Patience)
-	for runtime.NumGoroutine() > before {
-		if time.Now().After(deadline) {
-			stacks := make([]byte, 64<<10)
-			k.report("Close leaves %d goroutines:\n%s", runtime.NumGoroutine()-before, stacks[:runtime.Stack(stacks, true)])
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
 }
