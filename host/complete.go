@@ -156,7 +156,10 @@ func (j *completeJob) allowsCompletion(ctx context.Context) bool {
 	if j.opts.Policy == nil {
 		return true
 	}
-	prefix, _ := j.expand(j.known)
+	prefix, _, ok := j.expand(j.known)
+	if !ok {
+		prefix = j.tmpl.LiteralPrefix()
+	}
 	return j.Host.ask(ctx, &PolicyRequest{
 		Op: OpComplete, Principal: j.caller.principal, URI: prefix, Prefix: true,
 		Template: j.tmpl.spec.URITemplate, Vars: j.known, Provider: j.view.name,
@@ -231,42 +234,45 @@ func (j *completeJob) readable(ctx context.Context, value string) bool {
 		return false
 	}
 	vars := append(slices.Clone(j.known), provider.Var{Name: j.req.Argument, Value: value})
-	text, whole := j.expand(vars)
-	if whole {
+	text, whole, ok := j.expand(vars)
+	switch {
+	case !ok:
+		return false
+	case whole:
 		r, err := j.snap.routeText(j.view, text)
 		return err == nil && j.allows(ctx, OpRead, j.caller, &r)
+	case j.opts.Policy == nil:
+		return true
 	}
-	return j.opts.Policy == nil || j.Host.ask(ctx, &PolicyRequest{
+	return j.Host.ask(ctx, &PolicyRequest{
 		Op: OpRead, Principal: j.caller.principal, URI: text, Prefix: true,
 		Template: j.tmpl.spec.URITemplate, Vars: vars, Provider: j.view.name,
 	})
 }
 
-// expand returns the URI of vars and true, when they are all that it needs; else how every URI of vars begins, and false.
-func (j *completeJob) expand(vars []provider.Var) (string, bool) {
+// expand returns the URI of vars and whole, when they are all that it needs; else how every URI of vars begins. It is not ok
+// when no URI of the template has these values.
+func (j *completeJob) expand(vars []provider.Var) (text string, whole, ok bool) {
 	if text, err := j.tmpl.Expand(vars); err == nil {
-		return text, true
+		return text, true, true
 	}
-	open := slices.Clone(vars)
+	filled := slices.Clone(vars)
 	for _, name := range j.tmpl.Vars() {
 		if !slices.ContainsFunc(vars, func(v provider.Var) bool { return v.Name == name }) {
-			open = append(open, provider.Var{Name: name, Value: j.gap})
+			filled = append(filled, provider.Var{Name: name, Value: j.gap})
 		}
 	}
-	text, err := j.tmpl.Expand(open)
+	text, err := j.tmpl.Expand(filled)
 	if err != nil {
-		return j.tmpl.LiteralPrefix(), false
+		return "", false, false
 	}
-	prefix, _, _ := strings.Cut(text, j.gap)
-	if u, err := uri.Parse(text); err == nil {
-		if j.tmpl.LiteralAuthority() {
-			u = u.FoldAuthority()
-		}
-		if at := strings.Index(u.String(), j.gap); at >= 0 {
-			prefix = u.String()[:at]
-		}
+	u, err := uri.Parse(text)
+	if err != nil {
+		return "", false, false
 	}
-	return prefix, false
+	_, u, ok = j.tmpl.match(u, u.FoldAuthority())
+	prefix, _, _ := strings.Cut(u.String(), j.gap)
+	return prefix, false, ok
 }
 
 func (v *view) completes() bool {

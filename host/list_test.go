@@ -33,7 +33,9 @@ func TestListPages(t *testing.T) {
 		}
 		return f
 	}
-	quiet := func(name string) *fake { return with(&fake{info: provider.Info{Name: name, Schemes: []string{name}}}, 0) }
+	quiet := func(name string) *fake {
+		return with(&fake{info: provider.Info{Name: name, Schemes: []string{name}}}, 0)
+	}
 	tests := []struct {
 		name      string
 		providers []provider.Provider

@@ -457,7 +457,9 @@ func TestNewRefuses(t *testing.T) {
 func TestTwoHosts(t *testing.T) {
 	for i := range 2 {
 		p := docs("docs")
-		p.read = func(context.Context, *provider.ReadRequest) (*provider.ReadResult, error) { return text(fmt.Sprint(i)), nil }
+		p.read = func(context.Context, *provider.ReadRequest) (*provider.ReadResult, error) {
+			return text(fmt.Sprint(i)), nil
+		}
 		h := newHost(t, nil, p)
 		defer func() {
 			res, err := h.Read(t.Context(), nil, "docs://a")
