@@ -34,6 +34,9 @@ func (b *budget) take(n int64) bool {
 	return true
 }
 
+// room reports whether n bytes are within this budget's own limit, whatever its parent's.
+func (b *budget) room(n int64) bool { return b.limit < 0 || n <= b.limit-b.used.Load() }
+
 // give returns n bytes that take reserved.
 func (b *budget) give(n int64) {
 	for ; b != nil; b = b.parent {

@@ -13,21 +13,29 @@ import (
 
 // instance is one running copy of a plugin's module: its own memory, one call at a time.
 type instance struct {
-	mod  api.Module
-	mem  *memory
-	out  *output
+	mod api.Module
+	mem *memory
+	out *output
 	// functions keeps what was looked up: a look-up costs microseconds.
 	functions map[string]api.Function
 }
 
+// start says what an instance is started for.
+type start struct {
+	// urgent: a caller waits; idle instances elsewhere may be closed to make room.
+	urgent bool
+	// pack: the guest is to describe itself, without any capability.
+	pack bool
+}
+
 // newInstance instantiates the module and runs _initialize and rh_init. On failure nothing is left.
-func (p *Plugin) newInstance(ctx context.Context, pack bool) (*instance, error) {
+func (p *Plugin) newInstance(ctx context.Context, why start) (*instance, error) {
 	mem := &memory{limit: uint64(p.memoryLimit), budget: p.budget}
 	inst := &instance{mem: mem, out: &output{log: p.log}, functions: map[string]api.Function{}}
-	if err := p.reserve(mem); err != nil {
+	if err := p.reserve(mem, why.urgent); err != nil {
 		return nil, err
 	}
-	c := &call{plugin: p, out: inst.out, served: p.served.Load(), pack: pack}
+	c := &call{plugin: p, out: inst.out, served: p.served.Load(), pack: why.pack}
 	defer c.close()
 	alloc := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return mem })
 	ictx := experimental.WithMemoryAllocator(withCall(ctx, c), alloc)
@@ -41,7 +49,7 @@ func (p *Plugin) newInstance(ctx context.Context, pack bool) (*instance, error) 
 		inst.close()
 		return nil, p.trapped(ctx, inst, "start of the module", err)
 	}
-	if err := p.initialize(ctx, inst, pack); err != nil {
+	if err := p.initialize(ctx, inst, why.pack); err != nil {
 		inst.close()
 		return nil, err
 	}
@@ -49,13 +57,13 @@ func (p *Plugin) newInstance(ctx context.Context, pack bool) (*instance, error) 
 }
 
 // reserve takes the module's least memory. When all plugins together have used theirs up, instances that are idle
-// elsewhere make room.
-func (p *Plugin) reserve(mem *memory) error {
+// elsewhere make room for a caller.
+func (p *Plugin) reserve(mem *memory, urgent bool) error {
 	minimum := uint64(p.minPages) * pageSize
-	if minimum == 0 {
+	if minimum == 0 || mem.Reallocate(minimum) != nil {
 		return nil
 	}
-	if mem.Reallocate(minimum) != nil || p.runtime.reclaim(p) > 0 && mem.Reallocate(minimum) != nil {
+	if urgent && p.budget.room(int64(minimum)) && p.runtime.reclaim(p) > 0 && mem.Reallocate(minimum) != nil {
 		mem.refused = false
 		return nil
 	}

@@ -46,7 +46,9 @@ const (
 	i64 = "\x7e"
 )
 
-func (t funcType) equal(params, results string) bool { return t.params == params && t.results == results }
+func (t funcType) equal(params, results string) bool {
+	return t.params == params && t.results == results
+}
 
 // String writes a signature as "(i32, i64) -> i32".
 func (t funcType) String() string {

@@ -73,7 +73,7 @@ func (r *Runtime) describeModule(ctx context.Context, info *moduleInfo, wasm []b
 func (p *Plugin) describeOnce(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.limits.Timeout)
 	defer cancel()
-	inst, err := p.newInstance(ctx, true)
+	inst, err := p.newInstance(ctx, start{urgent: true, pack: true})
 	if err != nil {
 		return nil, err
 	}

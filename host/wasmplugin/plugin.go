@@ -150,7 +150,9 @@ func newPlugin(r *Runtime, pl *plan) *Plugin {
 	if pl.isolation == abi.IsolationReset {
 		opts.warm = warmInstances(opts.instances)
 	}
-	p.pool = newPool(opts, func(ctx context.Context) (*instance, error) { return p.newInstance(ctx, false) })
+	p.pool = newPool(opts, func(ctx context.Context, urgent bool) (*instance, error) {
+		return p.newInstance(ctx, start{urgent: urgent})
+	})
 	return p
 }
 
@@ -162,7 +164,7 @@ func (p *Plugin) first(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, p.limits.Timeout)
 		defer cancel()
 	}
-	inst, err := p.newInstance(ctx, false)
+	inst, err := p.newInstance(ctx, start{urgent: true})
 	if err != nil {
 		return err
 	}

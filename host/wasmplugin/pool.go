@@ -12,7 +12,7 @@ import (
 // pool owns a plugin's instances: so many at once, some started ahead, callers in a fair queue when all are busy. Nothing
 // is held locked while a guest runs.
 type pool struct {
-	start func(context.Context) (*instance, error)
+	start starter
 	opts  poolOptions
 	wg    sync.WaitGroup // starts that are under way
 	ctx   context.Context
@@ -28,6 +28,9 @@ type pool struct {
 	cold bool
 	idle chan struct{} // closed when the pool is closed and live is 0
 }
+
+// starter starts an instance. urgent says that a caller waits for it.
+type starter func(ctx context.Context, urgent bool) (*instance, error)
 
 type poolOptions struct {
 	instances int
@@ -52,7 +55,7 @@ type turn struct {
 
 var errPoolClosed = errors.New("the plugin is closed")
 
-func newPool(opts poolOptions, start func(context.Context) (*instance, error)) *pool {
+func newPool(opts poolOptions, start starter) *pool {
 	p := &pool{start: start, opts: opts, idle: make(chan struct{})}
 	// The pool's context is its life, which no caller's context spans.
 	p.ctx, p.end = context.WithCancel(context.Background())
@@ -195,7 +198,7 @@ func (p *pool) startOne() {
 		ctx, cancel = context.WithTimeout(ctx, p.opts.startTimeout)
 		defer cancel()
 	}
-	inst, err := p.start(ctx)
+	inst, err := p.startPatiently(ctx)
 	p.mu.Lock()
 	p.starting--
 	if err == nil && !p.closed {
@@ -212,23 +215,41 @@ func (p *pool) startOne() {
 	p.mu.Unlock()
 }
 
+// startPatiently starts an instance. While guest memory is used up and somebody waits, it tries again: memory comes back
+// with every call that ends, of this plugin or of another.
+func (p *pool) startPatiently(ctx context.Context) (*instance, error) {
+	const first, last = time.Millisecond, 64 * time.Millisecond
+	for pause := first; ; pause = min(2*pause, last) {
+		inst, err := p.start(ctx, p.awaited())
+		if !errors.Is(err, errNoMemory) || !p.awaited() {
+			return inst, err
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return nil, err
+		}
+	}
+}
+
+// awaited reports whether somebody waits for an instance.
+func (p *pool) awaited() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiters) > 0
+}
+
 // failedStart answers the first waiter with the failure. One caller's bad luck is not every caller's: the others' starts
 // go on. Called with mu held.
 func (p *pool) failedStart(err error) {
-	full := errors.Is(err, errNoMemory)
 	p.cold = true
 	switch {
 	case p.closed:
-	case full && p.live-1-p.starting > 0 && len(p.waiters) > 0:
-		// Memory is used up by instances that are at work: the next one that is closed makes room.
-		p.live--
-		return
 	case len(p.waiters) > 0:
 		w := p.waiters[0]
 		p.waiters = p.waiters[1:]
-		if full {
-			err = provider.Wrap(provider.Unavailable, err, "the plugin is busy: guest memory is used up")
-		}
 		w.turn <- turn{err: err}
 	default:
 		p.opts.failed(err)

@@ -15,12 +15,12 @@ type readSink struct {
 	maxParts int
 	maxBytes int64 // negative: no limit
 
-	parts  []provider.Content
-	open   bool // the last CONTENT was taken, so write appends to the last part
-	bytes  int64
-	cache  cacheHint
-	inputs []provider.InputRequest
-	state  []byte
+	parts    []provider.Content
+	open     bool // the last CONTENT was taken, so write appends to the last part
+	bytes    int64
+	cache    cacheHint
+	inputs   []provider.InputRequest
+	state    []byte
 	progress func(done, total uint64, message string)
 	done     uint64
 }

@@ -1,0 +1,118 @@
+package wasmplugin
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/reshost/reshost/host/provider"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// lockedBuffer is a log that several goroutines write.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// testRuntime returns a runtime that ends with the test, and its log.
+func testRuntime(t testing.TB, opts *Options) (*Runtime, *lockedBuffer) {
+	t.Helper()
+	log := &lockedBuffer{}
+	o := Options{}
+	if opts != nil {
+		o = *opts
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	if o.CacheDir == "" {
+		o.CacheDir = sharedCache(t)
+	}
+	r, err := NewRuntime(t.Context(), &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(context.Background()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return r, log
+}
+
+// sharedCache is the folder of compiled code that tests share: RESHOST_TEST_CACHE, else one below the system's.
+func sharedCache(t testing.TB) string {
+	dir := os.Getenv("RESHOST_TEST_CACHE")
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			base = os.TempDir()
+		}
+		dir = filepath.Join(base, "reshost-test")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Logf("no shared cache: %v", err)
+		return ""
+	}
+	return dir
+}
+
+// load loads a module with a configuration.
+func load(t testing.TB, r *Runtime, wasm []byte, cfg Config) *Plugin {
+	t.Helper()
+	cfg.Wasm = wasm
+	p, err := r.Load(t.Context(), &cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// loadGuest loads a guest in a runtime of its own.
+func loadGuest(t testing.TB, g *guest, cfg Config) (*Plugin, *lockedBuffer) {
+	t.Helper()
+	r, log := testRuntime(t, nil)
+	return load(t, r, g.bytes(), cfg), log
+}
+
+// readURI reads a URI that matches the template of the manifest letters.
+func readURI(ctx context.Context, p *Plugin, uri string) (*provider.ReadResult, error) {
+	return p.Read(ctx, &provider.ReadRequest{
+		URI: uri, Template: "letters://{name}", TemplateIndex: 0,
+		Vars: []provider.Var{{Name: "name", Value: strings.TrimPrefix(uri, "letters://")}},
+	})
+}
+
+// wantCode fails unless err has the code.
+func wantCode(t testing.TB, err error, want provider.Code) *provider.Error {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want %s", want)
+	}
+	if got := provider.CodeOf(err); got != want {
+		t.Fatalf("code %s (%v), want %s", got, err, want)
+	}
+	e, _ := err.(*provider.Error)
+	return e
+}
