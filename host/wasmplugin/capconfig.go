@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/reshost/reshost/abi"
@@ -49,6 +50,9 @@ func (g *guestConfig) get(pointer string) (string, abi.Status) {
 	if name, ok := strings.CutPrefix(pointer, abi.ConfigRoots); ok {
 		return named(g.roots, name)
 	}
+	if pointer == abi.ConfigAllRoots {
+		return objectOf(g.roots)
+	}
 	v := g.object
 	if pointer != "" {
 		if pointer[0] != '/' {
@@ -72,6 +76,18 @@ func (g *guestConfig) get(pointer string) (string, abi.Status) {
 		return string(s), abi.StatusOK
 	}
 	return string(v), abi.StatusOK
+}
+
+// objectOf writes a map as a JSON object.
+func objectOf(m map[string]string) (string, abi.Status) {
+	if m == nil {
+		m = map[string]string{}
+	}
+	b, err := json.Marshal(m, json.Deterministic(true))
+	if err != nil {
+		return "", abi.StatusInternal
+	}
+	return string(b), abi.StatusOK
 }
 
 func named(m map[string]string, token string) (string, abi.Status) {

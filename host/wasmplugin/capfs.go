@@ -161,7 +161,7 @@ func (g *guestFS) stat(_ context.Context, c *call, m guestMemory, stack []uint64
 }
 
 func entryMessage(e rootfs.Entry) abi.Entry {
-	msg := abi.Entry{Name: e.Name, Kind: abi.EntryFile, Size: uint64(e.Size), MTimeNanos: uint64(e.MTime), Version: e.Version}
+	msg := abi.Entry{Name: e.Name, Kind: abi.EntryFile, Size: uint64(e.Size), MTimeNanos: uint64(e.MTime), Link: e.Link, Version: e.Version}
 	if e.Kind == rootfs.Folder {
 		msg.Kind = abi.EntryFolder
 	}

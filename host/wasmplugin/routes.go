@@ -103,7 +103,7 @@ func serve(m *Manifest, names *schemeNames, cfg *Config) (*served, error) {
 	s := &served{direct: map[string]bool{}}
 	s.info = provider.Info{
 		Name: cfg.Name, Version: m.Version, Schemes: names.effectiveNames(), Only: cfg.Only, List: m.List,
-		SeesCaller: len(cfg.Grants.Meta) > 0 || len(cfg.Grants.Principal) > 0,
+		SeesCaller: len(cfg.Grants.Meta) > 0 || len(cfg.Grants.Principal) > 0, MetaKeys: cfg.Grants.Meta,
 	}
 	if err := checkOnly(cfg.Only, s.info.Schemes); err != nil {
 		return nil, err

@@ -108,14 +108,8 @@ func (l *Listing) After(after string, yield func(Entry) bool) error {
 
 // stat describes one name. A link is followed from the granted folder, out of which it must not lead.
 func (l *Listing) stat(name string) (Entry, error) {
-	info, err := l.dir.Lstat(name)
-	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		info, err = l.root.Stat(path.Join(l.rel, name))
-	}
-	if err != nil {
-		return Entry{}, fold(err)
-	}
-	return entry(name, info)
+	return stat(name, func() (fs.FileInfo, error) { return l.dir.Lstat(name) },
+		func() (fs.FileInfo, error) { return l.root.Stat(path.Join(l.rel, name)) })
 }
 
 // Close releases the folder.

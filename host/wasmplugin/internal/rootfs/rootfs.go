@@ -60,6 +60,8 @@ type Entry struct {
 	Size int64
 	// MTime in nanoseconds since 1970; 0 when before that.
 	MTime int64
+	// Link says that the name is a symbolic link. All else is what it leads to.
+	Link bool
 	// Version changes when the content does, as far as the system's times tell: printable ASCII.
 	Version string
 }
@@ -210,11 +212,23 @@ func (f *FS) Stat(p string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	info, err := root.Stat(rel)
+	return stat(path.Base(p), func() (fs.FileInfo, error) { return root.Lstat(rel) },
+		func() (fs.FileInfo, error) { return root.Stat(rel) })
+}
+
+// stat describes a name. Where it is a link, follow looks at what it leads to.
+func stat(name string, look, follow func() (fs.FileInfo, error)) (Entry, error) {
+	info, err := look()
+	link := err == nil && info.Mode()&fs.ModeSymlink != 0
+	if link {
+		info, err = follow()
+	}
 	if err != nil {
 		return Entry{}, fold(err)
 	}
-	return entry(path.Base(p), info)
+	e, err := entry(name, info)
+	e.Link = link
+	return e, err
 }
 
 // OpenFile opens the regular file at p.
