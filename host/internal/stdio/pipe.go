@@ -27,8 +27,10 @@ type pipe struct {
 	buffers     sync.Pool
 	calls       sync.WaitGroup
 
-	mu       sync.Mutex // guards inflight
+	mu       sync.Mutex // guards what follows
 	inflight map[string]*entry
+	// active counts requests until their answer is in the writer's hands: a client that does not read must not pile them up.
+	active int
 }
 
 // entry is a request in flight.
@@ -101,9 +103,10 @@ func (p *pipe) request(m jsonrpc.Message) {
 	e, key := &entry{cancel: cancel}, m.ID.Key()
 	p.mu.Lock()
 	_, taken := p.inflight[key]
-	full := len(p.inflight) >= p.opts.MaxConcurrent
+	full := p.active >= p.opts.MaxConcurrent
 	if !taken && !full {
 		p.inflight[key] = e
+		p.active++
 		p.calls.Add(1)
 	}
 	p.mu.Unlock()
@@ -120,7 +123,7 @@ func (p *pipe) request(m jsonrpc.Message) {
 		return
 	}
 	go func() {
-		defer p.calls.Done()
+		defer p.end()
 		defer cancel()
 		buf := p.buffer()
 		resp := p.server.Handle(ctx, &mcp.Request{
@@ -141,6 +144,14 @@ func (p *pipe) remove(key string, e *entry) {
 	if p.inflight[key] == e {
 		delete(p.inflight, key)
 	}
+}
+
+// end counts a request out.
+func (p *pipe) end() {
+	p.mu.Lock()
+	p.active--
+	p.mu.Unlock()
+	p.calls.Done()
 }
 
 // cancel ends a request; an id that is not in flight changes nothing.
