@@ -182,11 +182,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := exchange{h: h, w: w, r: r, ctl: http.NewResponseController(w)}
 	header := w.Header()
 	header["X-Content-Type-Options"] = []string{"nosniff"}
-	if !h.hostAllowed(r) {
+	allowed, known := h.checkHost(r)
+	if !allowed {
 		x.reject(http.StatusForbidden, "the Host header is not allowed", nil)
 		return
 	}
-	if !h.allowOrigin(header, r) {
+	if !h.checkOrigin(header, r, known) {
 		x.reject(http.StatusForbidden, "the Origin header is not allowed", nil)
 		return
 	}

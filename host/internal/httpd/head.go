@@ -49,10 +49,11 @@ func hostSet(list []string) map[string]bool {
 	return set
 }
 
-// hostAllowed checks the Host header. A web page whose name was made to point at this machine sends that name here.
-func (h *Handler) hostAllowed(r *http.Request) bool {
+// checkHost checks the Host header. A web page whose name was made to point at this machine sends that name here. known says
+// that the name is one of ours, and not merely one that nothing speaks against.
+func (h *Handler) checkHost(r *http.Request) (allowed, known bool) {
 	if len(h.hosts) == 0 && !toLoopback(r) {
-		return true
+		return true, false
 	}
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -60,13 +61,14 @@ func (h *Handler) hostAllowed(r *http.Request) bool {
 	}
 	host = strings.ToLower(strings.Trim(host, "[]"))
 	if len(h.hosts) > 0 {
-		return h.hosts[host]
+		return h.hosts[host], h.hosts[host]
 	}
 	if host == "localhost" {
-		return true
+		return true, true
 	}
 	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.IsLoopback()
+	loopback := err == nil && addr.IsLoopback()
+	return loopback, loopback
 }
 
 // toLoopback reports whether the connection came in on a loopback address.
@@ -75,9 +77,10 @@ func toLoopback(r *http.Request) bool {
 	return ok && addr.IP.IsLoopback()
 }
 
-// allowOrigin checks the Origin header (rule H4) and, where it is allowed, lets the page's script see the answer. It is the
-// same for every method, and comes before anything else could tell a foreign page something.
-func (h *Handler) allowOrigin(header http.Header, r *http.Request) bool {
+// checkOrigin checks the Origin header (rule H4) and, where it is allowed, lets the page's script see the answer. It is the
+// same for every method, and comes before anything else could tell a foreign page something. A page of this very host and
+// port may call when the host is known to be ours; one of another port may not.
+func (h *Handler) checkOrigin(header http.Header, r *http.Request, known bool) bool {
 	lines := r.Header["Origin"]
 	if len(h.origins) > 0 {
 		header.Set("Vary", "Origin")
@@ -86,13 +89,26 @@ func (h *Handler) allowOrigin(header http.Header, r *http.Request) bool {
 		return true
 	}
 	origin, err := ParseOrigin(lines[0])
-	if len(lines) > 1 || err != nil || !h.origins[origin] {
+	if len(lines) > 1 || err != nil {
 		return false
+	}
+	if !h.origins[origin] {
+		return known && ownOrigin(origin, r.Host)
 	}
 	// The origin itself and never "*", and no Access-Control-Allow-Credentials: nobody's cookies are asked for.
 	header.Set("Access-Control-Allow-Origin", lines[0])
 	header.Set("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After, Mcp-Session-Id")
 	return true
+}
+
+// ownOrigin reports whether an origin is that of a host with its port, whichever scheme a proxy in front may speak.
+func ownOrigin(origin, host string) bool {
+	for _, scheme := range []string{"http://", "https://"} {
+		if own, err := ParseOrigin(scheme + host); err == nil && own == origin {
+			return true
+		}
+	}
+	return false
 }
 
 // options answers OPTIONS: a browser's preflight, which carries no credentials, or a plain one.

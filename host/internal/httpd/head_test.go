@@ -70,6 +70,32 @@ func TestNoOriginIsAllowedByDefault(t *testing.T) {
 	}
 }
 
+// A page of this host and port may call where the host is known to be ours.
+func TestOwnOrigin(t *testing.T) {
+	for _, tt := range []struct {
+		host, origin string
+		local        string
+		hosts        []string
+		want         bool
+	}{
+		{"localhost:8642", "http://localhost:8642", "127.0.0.1", nil, true},
+		{"localhost:8642", "http://localhost:9999", "127.0.0.1", nil, false},
+		{"127.0.0.1:8642", "http://localhost:8642", "127.0.0.1", nil, false},
+		{"evil.test:8642", "http://evil.test:8642", "127.0.0.1", nil, false},
+		{"evil.test:8642", "http://evil.test:8642", "192.0.2.1", nil, false},
+		{"mcp.test", "https://mcp.test", "192.0.2.1", []string{"mcp.test"}, true},
+	} {
+		r := readRequest()
+		r.Host = tt.host
+		r.Header.Set("Origin", tt.origin)
+		r = r.WithContext(withLocalAddr(r.Context(), &net.TCPAddr{IP: net.ParseIP(tt.local)}))
+		w := serve(httpd.New(server(&backend{}), &httpd.Options{Hosts: tt.hosts}), r)
+		if (w.Code == http.StatusOK) != tt.want {
+			t.Errorf("host %s, origin %s, address %s: status %d, allowed should be %v", tt.host, tt.origin, tt.local, w.Code, tt.want)
+		}
+	}
+}
+
 // HTTP-03: DNS rebinding.
 func TestHost(t *testing.T) {
 	loopback := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8642}
