@@ -2,6 +2,7 @@ package wasmplugin
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -50,24 +51,23 @@ var errNoMemory = errors.New("guest memory is used up")
 const pageSize = 64 << 10
 
 // memory is one instance's linear memory: at most limit bytes, all of them counted. It is the engine's
-// experimental.LinearMemory. The engine drops it without saying so on some paths, hence Free may come twice.
+// experimental.LinearMemory. It belongs to its instance: the engine's Free says nothing, drop ends it.
 type memory struct {
 	limit  uint64
 	budget *budget
+	spares *spares
+	// hint is the size that earlier instances reached: room for it at once saves copying.
+	hint uint64
 
-	mu    sync.Mutex // guards the rest; the engine may free from another goroutine
 	buf   []byte
 	taken int64
-	freed bool
 	// refused says that growth met the instance's limit, or the budget.
 	refused bool
 }
 
 // Reallocate grows the memory to size bytes, or returns nil where the limit or the budget forbids it.
 func (m *memory) Reallocate(size uint64) []byte {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.freed || size > m.limit {
+	if size > m.limit {
 		m.refused = true
 		return nil
 	}
@@ -75,33 +75,83 @@ func (m *memory) Reallocate(size uint64) []byte {
 		m.buf = m.buf[:size]
 		return m.buf
 	}
-	// A quarter more than asked for, so that growing page by page copies little.
-	room := min(m.limit, size+uint64(cap(m.buf))/4) &^ (pageSize - 1)
-	room = max(room, size)
+	// A quarter more than there was, so that growing page by page copies little.
+	room := max(size, min(m.limit, max(m.hint, size+uint64(cap(m.buf))/4)&^(pageSize-1)))
 	if !m.budget.take(int64(room)) {
 		if room = size; !m.budget.take(int64(room)) {
 			m.refused = true
 			return nil
 		}
 	}
-	buf := make([]byte, size, room)
+	buf := m.spares.get(room)[:size]
 	copy(buf, m.buf)
 	m.budget.give(m.taken)
+	m.spares.put(m.buf)
 	m.buf, m.taken = buf, int64(room)
 	return m.buf
 }
 
-// Free gives the bytes back to the budget.
-func (m *memory) Free() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// Free does nothing: the engine calls it when it closes a module, which may be while the guest still runs.
+func (m *memory) Free() {}
+
+// drop gives the bytes back. Nothing may run in the memory any more.
+func (m *memory) drop() {
 	m.budget.give(m.taken)
-	m.buf, m.taken, m.freed = nil, 0, true
+	m.spares.put(m.buf)
+	m.buf, m.taken = nil, 0
 }
 
-// outgrown reports whether growth was refused.
-func (m *memory) outgrown() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.refused
+// spares keeps the memories of instances that are gone for those to come, of the same plugin: new memory costs the
+// system's clearing and the collector's work. Safe for concurrent use; nil keeps nothing.
+type spares struct {
+	most int
+
+	mu   sync.Mutex // guards bufs
+	bufs [][]byte
+}
+
+// get returns n bytes of zeroes.
+func (s *spares) get(n uint64) []byte {
+	if buf := s.take(n); buf != nil {
+		clear(buf)
+		return buf
+	}
+	return make([]byte, n)
+}
+
+func (s *spares) take(n uint64) []byte {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, b := range s.bufs {
+		if uint64(cap(b)) == n {
+			s.bufs = slices.Delete(s.bufs, i, i+1)
+			return b[:n]
+		}
+	}
+	return nil
+}
+
+func (s *spares) put(b []byte) {
+	if s == nil || cap(b) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.bufs) >= s.most {
+		if s.most == 0 {
+			return
+		}
+		s.bufs = slices.Delete(s.bufs, 0, 1) // the oldest, perhaps of a size that is not asked for any more
+	}
+	s.bufs = append(s.bufs, b)
+}
+
+// empty lets the collector have all.
+func (s *spares) empty() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bufs = nil
 }

@@ -30,7 +30,7 @@ type start struct {
 
 // newInstance instantiates the module and runs _initialize and rh_init. On failure nothing is left.
 func (p *Plugin) newInstance(ctx context.Context, why start) (*instance, error) {
-	mem := &memory{limit: uint64(p.memoryLimit), budget: p.budget}
+	mem := &memory{limit: uint64(p.memoryLimit), budget: p.budget, spares: p.spares, hint: p.memoryHint.Load()}
 	inst := &instance{mem: mem, out: &output{log: p.log}, functions: map[string]api.Function{}}
 	if err := p.reserve(mem, why.urgent); err != nil {
 		return nil, err
@@ -53,6 +53,7 @@ func (p *Plugin) newInstance(ctx context.Context, why start) (*instance, error) 
 		inst.close()
 		return nil, err
 	}
+	p.memoryHint.Store(uint64(len(mem.buf)))
 	return inst, nil
 }
 
@@ -112,7 +113,7 @@ func (i *instance) function(name string) api.Function {
 }
 
 // usable reports whether the instance may run another call as it is.
-func (i *instance) usable() bool { return !i.mod.IsClosed() && !i.mem.outgrown() }
+func (i *instance) usable() bool { return !i.mod.IsClosed() && !i.mem.refused }
 
 // close drops the instance and gives its memory back.
 func (i *instance) close() {
@@ -120,7 +121,7 @@ func (i *instance) close() {
 		// The engine's error is that of closing files, of which there are none.
 		_ = i.mod.Close(context.Background())
 	}
-	i.mem.Free()
+	i.mem.drop()
 }
 
 // trapped turns an engine's error into one that names plugin and export and carries the end of the guest's stderr.

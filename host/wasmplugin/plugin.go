@@ -59,6 +59,7 @@ func (r *Runtime) reclaim(but *Plugin) int {
 	for _, p := range r.snapshot() {
 		if p != but {
 			n += p.pool.reclaim()
+			p.spares.empty()
 		}
 	}
 	return n
@@ -103,6 +104,8 @@ type Plugin struct {
 	minPages    uint32
 	memoryLimit int64
 	budget      *budget
+	spares      *spares
+	memoryHint  atomic.Uint64
 	log         *pluginLog
 	started     time.Time
 	fs          *guestFS
@@ -132,6 +135,7 @@ func newPlugin(r *Runtime, pl *plan) *Plugin {
 		grants: pl.cfg.Grants, isolation: pl.isolation, recycle: pl.isolation == abi.IsolationShared,
 		exports: map[string]bool{}, memoryLimit: pl.memoryLimit(), fs: pl.fs, started: time.Now(),
 		budget: &budget{limit: pl.limits.TotalMemory, parent: &r.memory},
+		spares: &spares{most: warmInstances(pl.limits.Instances)},
 		log:    newPluginLog(r.opts.Logger.With("plugin", pl.cfg.Name), pl.limits.LogLines),
 	}
 	for _, e := range pl.info.exports {
