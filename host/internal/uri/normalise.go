@@ -224,6 +224,9 @@ func Literal(s string, start bool) (string, error) {
 	return string(appendNormal(b[:clean], s, clean, lit)), nil
 }
 
+// Unescape returns the byte that the percent-encoding at the beginning of s stands for.
+func Unescape(s string) byte { return unhex(s[1])<<4 | unhex(s[2]) }
+
 // Decode decodes every percent-encoding of a component of a normalised URI, once. It returns s itself when there is none.
 func Decode(s string) string {
 	first := strings.IndexByte(s, '%')

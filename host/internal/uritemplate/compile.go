@@ -12,6 +12,8 @@ import (
 // reserved are the delimiters of RFC 3986 section 2.2. An encoded value holds none of them.
 const reserved = ":/?#[]@!$&'()*+,;="
 
+var errNoScheme = errors.New("must begin with a literal scheme, such as docs:")
+
 // compile checks that matches can be undone and builds the matcher.
 func (t *Template) compile() error {
 	for _, check := range []func() error{t.checkExpressions, t.checkAdjacent, t.checkVars, t.normalise} {
@@ -25,7 +27,7 @@ func (t *Template) compile() error {
 	if len(t.parts) > 0 {
 		t.prefix = t.parts[0].lit
 	}
-	b := builder{t: t, seq: &t.path}
+	b := builder{t: t, seq: &t.path, host: t.authority && !t.foldAuthority}
 	for i := range t.parts {
 		if err := b.add(&t.parts[i]); err != nil {
 			return err
@@ -104,19 +106,23 @@ func (t *Template) normalise() error {
 	u, err := uri.Parse(sample)
 	if err != nil {
 		if errors.Is(err, uri.ErrRelative) {
-			return errors.New("must begin with a literal scheme, such as docs:")
+			return errNoScheme
 		}
 		return fmt.Errorf("no URI matches: %w", err)
 	}
 	if len(t.parts) == 0 || t.parts[0].op != opLiteral {
-		return errors.New("must begin with a literal scheme, such as docs:")
+		return errNoScheme
 	}
 	first := &t.parts[0]
 	_, rest, ok := strings.Cut(first.lit, ":")
 	if !ok {
-		return errors.New("must begin with a literal scheme, such as docs:")
+		return errNoScheme
 	}
 	t.scheme = u.Scheme + ":"
+	t.authority = u.HasAuthority
+	if u.HasAuthority != strings.HasPrefix(rest, "//") {
+		return errors.New("the \"//\" before an authority must be literal")
+	}
 	if authority, found := strings.CutPrefix(rest, "//"); found {
 		end := strings.IndexAny(authority, "/?")
 		if end < 0 && (len(t.parts) == 1 || t.parts[1].op == opSegment || t.parts[1].op == opQuery) {
@@ -135,7 +141,8 @@ func (t *Template) normalise() error {
 type builder struct {
 	t    *Template
 	seq  *sequence
-	next int // index of the next variable
+	next int  // index of the next variable
+	host bool // the authority has not ended
 }
 
 func (b *builder) add(p *part) error {
@@ -147,7 +154,11 @@ func (b *builder) add(p *part) error {
 			b.t.hasQuery = true
 			b.seq = &b.t.query
 			b.seq.query = true
+			b.host = false
 			lit = after
+		}
+		if b.next > 0 && strings.Contains(lit, "/") { // the first literal's is the "//"
+			b.host = false
 		}
 		b.seq.literal(lit)
 		return nil
@@ -178,6 +189,8 @@ func (b *builder) add(p *part) error {
 		default:
 			b.seq.literal(string(p.op))
 		}
+		b.host = b.host && p.op != opSegment
+		val.host = b.host
 		b.seq.vals = append(b.seq.vals, val)
 		b.t.kinds = append(b.t.kinds, b.kindOf(val))
 		b.next++

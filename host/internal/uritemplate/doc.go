@@ -20,7 +20,8 @@
 //     characters unless slash(name); {+name} holds no "?", no "#" and no percent-encoded triplet;
 //   - {/name} holds neither "/" nor "\";
 //   - every other expression holds "/", "\", control characters and dot segments only if slash(name);
-//   - the expansion is a URI that package uri accepts: "docs://x/{name}" can name neither "." nor "..".
+//   - the expansion is a URI that package uri accepts: "docs://x/{name}" can name neither "." nor "..", and
+//     "docs:{+name}" no value that begins with "//".
 //
 // # Forms that are not expansions
 //

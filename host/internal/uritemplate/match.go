@@ -12,9 +12,10 @@ import (
 
 // values are the variables of one match, percent-encoded.
 type values struct {
-	raw     [maxVars]string
-	defined uint32 // a bit for each
-	count   int
+	raw      [maxVars]string
+	defined  uint32 // a bit for each
+	count    int
+	shuffled bool // query variables stand in another order than the template's
 }
 
 // set takes the value s.vals[i] when it is well formed.
@@ -55,14 +56,21 @@ func (v *values) put(index int, raw string) {
 }
 
 // Match reports whether u is a URI of the template and returns its variables in the template's order, each decoded once.
-// Absent query variables are left out. slash says which variables may hold "/", "\", dot segments and control characters
+// Absent query variables are left out. slash says which variables may hold "/", "\\", dot segments and control characters
 // where their operator does not admit them (provider.TemplateVar.Slash); nil is none.
 //
 // u is given as it was sent: where the template's authority is literal, Match folds u's itself.
 func (t *Template) Match(u uri.URI, slash func(name string) bool) ([]provider.Var, bool) {
+	vars, _, ok := t.Resolve(u, slash)
+	return vars, ok
+}
+
+// Resolve is [Template.Match], and returns the canonical spelling of u too: the same for all URIs that give the template the
+// same variables. Access rules, caches and watches go by it, so that "R%26D" is no way around a rule about "R&D".
+func (t *Template) Resolve(u uri.URI, slash func(name string) bool) ([]provider.Var, uri.URI, bool) {
 	if u.HasQuery && !t.hasQuery && t.params == nil || !u.HasQuery && t.hasQuery ||
-		!strings.HasPrefix(u.String(), t.scheme) {
-		return nil, false
+		u.HasAuthority != t.authority || !strings.HasPrefix(u.String(), t.scheme) {
+		return nil, uri.URI{}, false
 	}
 	if t.foldAuthority {
 		u = u.FoldAuthority()
@@ -73,9 +81,14 @@ func (t *Template) Match(u uri.URI, slash func(name string) bool) ([]provider.Va
 	}
 	var found values
 	if !t.path.match(path, &found) || u.HasQuery && !t.matchQuery(u.Query, &found) {
-		return nil, false
+		return nil, uri.URI{}, false
 	}
-	return t.decode(&found, slash)
+	vars, ok := t.decode(&found, slash)
+	if !ok {
+		return nil, uri.URI{}, false
+	}
+	u, ok = t.canonical(u, &found)
+	return vars, u, ok
 }
 
 func (t *Template) matchQuery(query string, found *values) bool {
@@ -119,6 +132,7 @@ func (t *Template) matchParams(query string, found *values) bool {
 		if i < 0 || found.defined&(1<<(t.fromParams+i)) != 0 {
 			return false
 		}
+		found.shuffled = found.shuffled || found.defined>>(t.fromParams+i) != 0
 		found.put(t.fromParams+i, raw)
 	}
 	return true

@@ -253,6 +253,28 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// TestCanonical shows that an access rule about a URI meets every spelling of it.
+func TestCanonical(t *testing.T) {
+	for _, tt := range []struct{ template, in, want string }{
+		{"file:///{+path}", "file:///R%26D/a%20b%2cc", "file:///R&D/a%20b,c"},
+		{"file:///{+path}", "file:///a%3Fb%23c%40d", "file:///a%3Fb%23c@d"},
+		{"docs://{name}", "docs://A%3Ab%40c", "docs://A:b%40c"},
+		{"docs://{+path}", "docs://a%40b/c%40d", "docs://a%40b/c@d"},
+		{"docs://{name}", "docs://[::A]", "docs://%5B::A%5D"},
+		{"docs://Acme/{a}:{b}", "docs://ACME/x%3Ay%2C:z%3A", "docs://acme/x%3Ay,:z%3A"},
+		{"docs://c{?page,limit}", "docs://c?limit=%2F&page=a%26b", "docs://c?page=a%26b&limit=/"},
+		{"docs://c?q={q}&k=1{&m,n}", "docs://c?q=%3D&k=1&n=1&m=2", "docs://c?q==&k=1&m=2&n=1"},
+	} {
+		u, err := uri.Parse(tt.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, got, ok := mustParse(t, tt.template).Resolve(u, admitAll); !ok || got.String() != tt.want {
+			t.Errorf("%s on %s: %s, %v; want %s", tt.template, tt.in, got, ok, tt.want)
+		}
+	}
+}
+
 // TestMatchSlashByName shows that slash is asked for the variable that needs it, and for no other.
 func TestMatchSlashByName(t *testing.T) {
 	tmpl := mustParse(t, "docs://x/{a}/{b}")

@@ -56,6 +56,7 @@ func TestParseRefuses(t *testing.T) {
 		{"a reserved and a list", "docs://x/{+a}/y{/b*}", `"b" is the second`},
 		{"reserved before a continuation", "docs://x?a={+a}&b=1{&c}", "{&c}: the value before it"},
 		{"parameters in a query", "docs://x?a=1{;b}", "path parameters"},
+		{"slashes from an operator", "docs:/{/a}", "must be literal"},
 		{"a variable twice", "docs://{a}/{a}", `"a" stands twice`},
 		{"a variable in two spellings", "docs://x{?a,%61}", `"%61" stands twice`},
 		{"too many variables", "docs://x{?" + manyVars(33) + "}", "more than 32"},

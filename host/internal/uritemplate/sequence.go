@@ -25,6 +25,7 @@ type value struct {
 	op      byte
 	multi   bool   // may hold "/"
 	exclude string // delimiters that the value holds only percent-encoded
+	host    bool   // begins in the authority
 }
 
 // literal appends to the literal at the end of the sequence.

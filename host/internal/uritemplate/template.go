@@ -23,7 +23,8 @@ type Template struct {
 	literals int    // literal characters, percent-encoded ones counted once
 
 	scheme        string // with ":"
-	foldAuthority bool   // the authority is literal
+	authority     bool   // there is one
+	foldAuthority bool   // it is literal
 
 	path       sequence
 	hasQuery   bool     // a literal "?" stands in the template
