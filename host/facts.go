@@ -67,13 +67,13 @@ type template struct {
 
 func (t *template) allowsSlash(name string) bool { return t.slash[name] }
 
-// match returns the variables of u, and u as this template sees it: where the authority is literal, its case does not count.
+// match returns the variables of u, and the canonical spelling that this template has for u: where the authority is literal, its
+// case does not count, nor does it where a character of a value is percent-encoded without need.
 func (t *template) match(u, folded uri.URI) ([]provider.Var, uri.URI, bool) {
 	if t.LiteralAuthority() {
 		u = folded
 	}
-	vars, ok := t.Match(u, t.allowsSlash)
-	return vars, u, ok
+	return t.Resolve(u, t.allowsSlash)
 }
 
 // compile checks a provider's facts. Its errors name what is wrong, not the provider.

@@ -63,23 +63,40 @@ func (s *snapshot) owner(u, folded uri.URI) *view {
 	return nil
 }
 
-// route finds who serves u, and as what: a direct resource before any template (rule L4), the more specific template before
-// the other.
+// route finds who serves u, and as what. It goes by the canonical spelling: a URI that a template would match in another one is
+// routed again, so that "R%26D" leads neither around a narrower claim on "R&D" nor around a direct resource of that name.
 func (s *snapshot) route(u uri.URI) (route, bool) {
+	const spellings = 3 // one more than there are, unless templates disagree for ever
+	for range spellings {
+		r, seen, ok := s.lead(u)
+		if !ok {
+			return route{}, false
+		}
+		if seen == u || seen == u.FoldAuthority() {
+			return r, true
+		}
+		u = seen
+	}
+	return route{}, false
+}
+
+// lead routes u as it is spelled, and returns its canonical spelling too: a direct resource goes before any template (rule L4),
+// the more specific template before the other.
+func (s *snapshot) lead(u uri.URI) (route, uri.URI, bool) {
 	folded := u.FoldAuthority()
 	v := s.owner(u, folded)
 	if v == nil {
-		return route{}, false
+		return route{}, uri.URI{}, false
 	}
 	if _, ok := v.byURI[folded.String()]; ok {
-		return route{view: v, uri: folded.String()}, true
+		return route{view: v, uri: folded.String()}, folded, true
 	}
 	for _, t := range v.templates {
 		if vars, seen, ok := t.match(u, folded); ok {
-			return route{view: v, uri: seen.String(), template: t, vars: vars}, true
+			return route{view: v, uri: seen.String(), template: t, vars: vars}, seen, true
 		}
 	}
-	return route{}, false
+	return route{}, uri.URI{}, false
 }
 
 // routeText parses and routes a URI that a provider stated. It fails unless it leads back to that provider.
