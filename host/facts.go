@@ -55,6 +55,7 @@ func (c *claim) covers(u, folded uri.URI) bool {
 type directResource struct {
 	provider.Resource
 	parsed uri.URI // authority folded
+	asked  string  // normalised, but the authority as the provider spells it
 }
 
 // template is one of Info.Templates.
@@ -183,13 +184,14 @@ func (v *view) compileResource(r *provider.Resource) error {
 	if err := checkResource(r); err != nil {
 		return err
 	}
+	asked := u.String()
 	u = u.FoldAuthority()
 	if _, ok := v.byURI[u.String()]; ok {
 		v.warnings = append(v.warnings, fmt.Sprintf("resource %q is there twice; the first one counts", r.URI))
 		return nil
 	}
 	v.byURI[u.String()] = len(v.direct)
-	v.direct = append(v.direct, directResource{Resource: *r, parsed: u})
+	v.direct = append(v.direct, directResource{Resource: *r, parsed: u, asked: asked})
 	return nil
 }
 

@@ -120,7 +120,7 @@ func (j *readJob) ask(ctx context.Context) (*provider.ReadResult, error) {
 	text, index := j.route.templateText()
 	req := &provider.ReadRequest{
 		Caller: provider.Caller{Principal: j.caller.principal, Meta: meta},
-		URI:    j.route.uri, Template: text, TemplateIndex: index, Vars: j.route.vars,
+		URI:    j.route.asked, Template: text, TemplateIndex: index, Vars: j.route.vars,
 		MaxBytes: j.opts.Limits.ReadBytes,
 		Progress: j.req.Progress, Log: j.req.Log,
 	}

@@ -43,12 +43,12 @@ func TestReadRoutes(t *testing.T) {
 		code      string // or the code
 	}{
 		{name: "direct", uri: "docs://index", want: `docs://index template="" vars=[]`},
-		{name: "a direct one before a template (L4)", uri: "docs://README.md", want: `docs://readme.md template="" vars=[]`},
+		{name: "a direct one before a template (L4)", uri: "docs://readme.MD", want: `docs://README.md template="" vars=[]`},
 		{name: "template", uri: "docs://a.md", want: `docs://a.md template="docs://{name}" vars=[{name a.md}]`},
 		{name: "the scheme folds", uri: "DOCS://a.md", want: `docs://a.md template="docs://{name}" vars=[{name a.md}]`},
 		{name: "an authority that is a variable keeps its case", uri: "docs://A.md", want: `docs://A.md template="docs://{name}" vars=[{name A.md}]`},
 		{name: "a literal authority folds", uri: "docs://ACME.example/A", want: `docs://acme.example/A template="docs://acme.example/{+path}" vars=[{path A}]`},
-		{name: "a direct resource's authority folds, its path does not", uri: "docs://acme.EXAMPLE/Top", want: `docs://acme.example/Top template="" vars=[]`},
+		{name: "a direct resource's authority folds, its path does not", uri: "docs://acme.EXAMPLE/Top", want: `docs://Acme.Example/Top template="" vars=[]`},
 		{name: "more literal characters win", uri: "docs://x-1", want: `docs://x-1 template="docs://x-{name}" vars=[{name 1}]`},
 		{name: "more literal characters win in a path", uri: "docs://acme.example/special/1", want: `docs://acme.example/special/1 template="docs://acme.example/special/{page}" vars=[{page 1}]`},
 		{name: "a space is data (URI-09)", uri: "docs://a%20b.md", want: `docs://a%20b.md template="docs://{name}" vars=[{name a b.md}]`},

@@ -22,8 +22,11 @@ type snapshot struct {
 // route is where a URI leads.
 type route struct {
 	*view
-	// uri is normalised as the provider gets it.
+	// uri is canonical: what the policy is asked about, and what keys are made of.
 	uri string
+	// asked is what the provider gets: uri, but a direct resource's authority is in the case in which the provider stated it,
+	// so that a provider can compare it with its own text.
+	asked string
 	// template is nil for a direct resource.
 	template *template
 	vars     []provider.Var
@@ -88,12 +91,12 @@ func (s *snapshot) lead(u uri.URI) (route, uri.URI, bool) {
 	if v == nil {
 		return route{}, uri.URI{}, false
 	}
-	if _, ok := v.byURI[folded.String()]; ok {
-		return route{view: v, uri: folded.String()}, folded, true
+	if i, ok := v.byURI[folded.String()]; ok {
+		return route{view: v, uri: folded.String(), asked: v.direct[i].asked}, folded, true
 	}
 	for _, t := range v.templates {
 		if vars, seen, ok := t.match(u, folded); ok {
-			return route{view: v, uri: seen.String(), template: t, vars: vars}, seen, true
+			return route{view: v, uri: seen.String(), asked: seen.String(), template: t, vars: vars}, seen, true
 		}
 	}
 	return route{}, uri.URI{}, false
