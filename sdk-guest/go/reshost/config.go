@@ -13,7 +13,7 @@ import (
 // and is fit to return from [Plugin.Init].
 type Config struct{ h host }
 
-// Raw returns a value: a string, number or boolean as plain text, anything else as JSON text.
+// Raw returns a value: a string, number, boolean or null as plain text, an array or object as JSON text.
 func (c Config) Raw(pointer string) (value string, ok bool) {
 	var small [256]byte
 	buf := small[:]

@@ -48,7 +48,7 @@ func TestConfig(t *testing.T) {
 		_, got["no root"] = cfg.Root("other")
 		got["scheme"] = c.Scheme("t")
 		want := map[string]any{
-			"s": "text", "e": "", "absent": "def", "null": "def", "o": `{"a/b":{"~":"deep"}}`, "deep": "deep",
+			"s": "text", "e": "", "absent": "def", "null": "null", "o": `{"a/b":{"~":"deep"}}`, "deep": "deep",
 			"a": []string{"x", "2", "z"}, "none": []string(nil), "n": int64(12), "big": int64(9007199254740993), "i": int64(-7),
 			"t": true, "f": false, "b": true, "one": "text", "one absent": "listing", "root": "/srv/docs", "no root": false,
 			"scheme": "renamed",

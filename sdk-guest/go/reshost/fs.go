@@ -9,8 +9,8 @@ import (
 // FS reads the folders that the operator granted. A path begins with the name of a granted root and has no leading slash:
 // "main/guide/a.md". Nothing outside the roots, hidden or special can be reached; a link is followed only within its root.
 //
-// Methods fail with an [*Error]: [CodeNotFound], [CodeDenied] (not granted), [CodeInvalid] (not a path), [CodeTooLarge],
-// [CodeUnsupported] (a folder where a file is wanted, or the reverse), [CodeUnavailable].
+// Methods fail with an [*Error]: [CodeNotFound], [CodeDenied] (not granted), [CodeInvalid] (not a path, or a folder
+// where a file is wanted, or the reverse), [CodeTooLarge] (a folder or the number of open files), [CodeUnavailable].
 type FS struct{ in *Instance }
 
 // FileInfo describes a file or folder.

@@ -137,8 +137,8 @@ func TestFSErrors(t *testing.T) {
 			{"hidden folder", list("main/sub/.git"), reshost.CodeNotFound},
 			{"a step up", open("main/../a.md"), reshost.CodeInvalid},
 			{"a NUL", open("main/a\x00"), reshost.CodeInvalid},
-			{"a folder as a file", open("main/sub"), reshost.CodeUnsupported},
-			{"a file as a folder", list("main/a.md"), reshost.CodeUnsupported},
+			{"a folder as a file", open("main/sub"), reshost.CodeInvalid},
+			{"a file as a folder", list("main/a.md"), reshost.CodeInvalid},
 			{"longer than the limit", read("main/a.md"), reshost.CodeTooLarge},
 		} {
 			if got := reshost.CodeOf(tt.err); tt.err == nil || got != tt.want {

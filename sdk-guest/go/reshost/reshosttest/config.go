@@ -43,6 +43,9 @@ func (h *host) lookup(pointer string) (string, bool) {
 		return text(all)
 	}
 	v := h.config
+	if v == nil {
+		v = map[string]any{}
+	}
 	if pointer != "" {
 		if pointer[0] != '/' {
 			return "", false
@@ -85,7 +88,7 @@ func member(v any, token string) (any, bool) {
 func text(v any) (string, bool) {
 	switch v := v.(type) {
 	case nil:
-		return "", false
+		return "null", true
 	case string:
 		return v, true
 	case json.Number:

@@ -121,9 +121,9 @@ func (h *host) FSOpen(p string) int {
 	case status != abi.StatusOK:
 		return -int(status)
 	case e.Kind != abi.EntryFile:
-		return -int(abi.StatusUnsupported)
+		return -int(abi.StatusInvalid)
 	case len(f.open) >= abi.MaxHandles:
-		return -int(abi.StatusUnavailable)
+		return -int(abi.StatusTooLarge)
 	}
 	b, err := fs.ReadFile(fsys, name)
 	if err != nil {
@@ -156,7 +156,7 @@ func (h *host) FSList(p, after string, buf []byte) int {
 	case status != abi.StatusOK:
 		return -int(status)
 	case e.Kind != abi.EntryFolder:
-		return -int(abi.StatusUnsupported)
+		return -int(abi.StatusInvalid)
 	}
 	list, err := fs.ReadDir(fsys, name)
 	if err != nil {
