@@ -9,6 +9,7 @@ type frame struct {
 	height          int  // of the operand stack below the block
 	unreachable     bool // the rest of the block is never run
 	charge          int  // index of the charge that pays for what comes next
+	sets            int  // funcPass.sets when the block was opened
 }
 
 // label is what a branch to the frame carries.
@@ -47,8 +48,10 @@ type funcPass struct {
 	height  int    // greatest height of the stack
 	passed  int    // greatest number of values passed to and from a call
 	calls   bool
+	spill   spill
 	joins   int
 	moves   int
+	length  int64 // value of the constant just pushed, or -1
 }
 
 // codeSection checks and rewrites all bodies into m.code.
@@ -83,6 +86,7 @@ func (f *funcPass) body(r reader, fn uint32) {
 	f.r, f.fn, f.typ = r, fn, f.m.funcType(fn)
 	f.out, f.stack, f.ctrl = f.out[:0], f.stack[:0], f.ctrl[:0]
 	f.height, f.passed, f.calls, f.joins, f.moves = 0, 0, false, 0, 0
+	f.spill, f.length = spill{}, -1
 	f.charges = append(f.charges[:0], charge{weight: 1, at: -1})
 	f.readLocals()
 	f.ctrl = append(f.ctrl, frame{op: opBlock, results: f.typ.results})
@@ -143,6 +147,8 @@ func (f *funcPass) instruction() {
 	if f.charges[f.top().charge].weight >= segment && op != opEnd && op != opElse {
 		f.top().charge = f.writeCharge()
 	}
+	length := f.length
+	f.length = -1
 	if in := &plain[op]; in.name != "" {
 		f.out = append(f.out, op)
 		f.plain(in)
@@ -152,7 +158,7 @@ func (f *funcPass) instruction() {
 	case opVecPrefix:
 		f.vector()
 	case opMiscPrefix:
-		f.misc()
+		f.misc(length)
 	case opRefNull, opRefIsNull, opRefFunc, opTableGet, opTableSet:
 		f.weigh(1)
 		f.reference(op)
@@ -176,6 +182,9 @@ func (f *funcPass) fail(format string, args ...any) {
 }
 
 func (f *funcPass) push(t valType) {
+	if len(f.stack) >= registers {
+		f.spill.values++
+	}
 	f.stack = append(f.stack, t)
 	if len(f.stack) > f.height {
 		f.height = len(f.stack)
@@ -199,6 +208,7 @@ func (f *funcPass) pop(want valType) valType {
 	}
 	have := f.stack[n-1]
 	f.stack = f.stack[:n-1]
+	f.spill.kept = min(f.spill.kept, n-1)
 	if have != want && have != unknown && want != unknown {
 		f.fail("%s wanted, %s on the stack", want, have)
 	}
@@ -215,6 +225,7 @@ func (f *funcPass) popAll(ts string) {
 func (f *funcPass) unreachable() {
 	top := f.top()
 	f.stack = f.stack[:top.height]
+	f.spill.kept = min(f.spill.kept, top.height)
 	top.unreachable = true
 }
 
@@ -235,6 +246,7 @@ func (f *funcPass) enter(op byte, params, results string) {
 	}
 	f.ctrl = append(f.ctrl, frame{
 		op: op, params: params, results: results, height: len(f.stack), charge: f.top().charge,
+		sets: f.spill.sets,
 	})
 	f.pushAll(params)
 }

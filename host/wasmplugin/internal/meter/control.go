@@ -115,7 +115,9 @@ func (f *funcPass) elseArm() {
 	top := f.leave()
 	f.join(0)
 	parent := f.ctrl[len(f.ctrl)-2].charge
-	*f.top() = frame{op: opElse, params: top.params, results: top.results, height: top.height, charge: parent}
+	*f.top() = frame{
+		op: opElse, params: top.params, results: top.results, height: top.height, charge: parent, sets: top.sets,
+	}
 	f.pushAll(top.params)
 }
 
@@ -125,6 +127,7 @@ func (f *funcPass) end() {
 	if top.op == opIf && top.params != top.results {
 		f.fail("an if without else must leave what it takes")
 	}
+	f.spill.merges += min(f.spill.sets-top.sets, len(f.locals)) + len(top.params) + len(top.results)
 	f.ctrl = f.ctrl[:len(f.ctrl)-1]
 	if len(f.ctrl) > 0 {
 		f.pushAll(top.results)
@@ -214,6 +217,7 @@ func (f *funcPass) call(t *funcType) {
 	f.passed = max(f.passed, len(t.params)+len(t.results))
 	f.move(len(t.params) + len(t.results))
 	f.popAll(t.params)
+	f.spill.call(len(f.stack))
 	f.pushAll(t.results)
 }
 

@@ -10,24 +10,26 @@ const segment = 10_000
 // helpers below), it does not count itself.
 const leafReserve = 1 << 10
 
-// Frames are counted as a fixed part and one slot a value, a slot being what a
-// vector needs.
+// Charges for bulk operations: weightBulk each, and a unit for eight bytes. A
+// fill or copy of a constant length up to shortBulk is charged with the code
+// around it; a long one is cut into chunks, so that it can be interrupted.
 const (
-	frameBytes = 64
-	slotBytes  = 16
+	weightBulk   = 10
+	bytesPerUnit = 3 // as a shift
+	shortBulk    = 4 << 10
+	chunk        = 512 << 10
 )
-
-// weightBulk is added to what a bulk operation costs by its length.
-const weightBulk = 10
 
 // The functions that the pass adds, in the order of their indexes.
 const (
 	helpRefuel = iota // () -> ()
 	helpEnter         // () -> (): a counter is below zero at a function's entry
-	helpBytes         // (n) -> n: charge for a bulk memory operation
+	helpBytes         // (n) -> n: charge for bytes of memory
 	helpPages         // (n) -> n: charge for memory.grow
 	helpItems         // (n) -> n: charge for a table operation
 	helpGrow          // (n) -> n: charge for table.grow
+	helpFill          // memory.fill in chunks
+	helpCopy          // memory.copy in chunks
 	helpCount
 )
 
@@ -39,6 +41,7 @@ type helpers struct {
 	types       []funcType
 	typeCharge  uint32 // type (i32) -> i32
 	typeVoid    uint32 // type () -> ()
+	typeBulk    uint32 // type (i32, i32, i32) -> ()
 }
 
 // addWrapTypes settles the indexes of everything that is added, and adds a
@@ -48,8 +51,9 @@ func (m *module) addWrapTypes() {
 	h.fuel, h.stack = uint32(len(m.globals)), uint32(len(m.globals)+1)
 	h.yield = uint32(len(m.imports))
 	h.first = uint32(len(m.funcs) + 1)
-	h.types = []funcType{{params: "i", results: "i"}, {}}
-	h.typeCharge, h.typeVoid = uint32(len(m.types)), uint32(len(m.types)+1)
+	h.types = []funcType{{params: "i", results: "i"}, {}, {params: "iii"}}
+	h.typeCharge = uint32(len(m.types))
+	h.typeVoid, h.typeBulk = h.typeCharge+1, h.typeCharge+2
 	m.wrapTypes = make(map[string]uint32)
 	for i, t := range m.types {
 		if t.params == "" && len(t.results) > 1 {
@@ -116,11 +120,6 @@ func padded(b []byte, v int) {
 	b[0], b[1], b[2] = byte(v)|0x80, byte(v>>7)|0x80, byte(v>>14)&0x3f
 }
 
-// frame is what one activation of the function takes of the stack budget.
-func (f *funcPass) frame() int64 {
-	return int64(len(f.locals)+f.height+f.passed)*slotBytes + frameBytes
-}
-
 // write appends the finished body to the module's code.
 func (f *funcPass) write() {
 	m := f.m
@@ -179,8 +178,7 @@ func (m *module) helperBodies() [helpCount][]byte {
 	enter = append(enter, opI32Const, 0, opI32LtS, opIf, typeVoid, opUnreachable, opEnd, opCall)
 	b[helpEnter] = appendU32(enter, h.first+helpRefuel)
 
-	// A unit for eight bytes.
-	b[helpBytes] = h.chargeBody([]byte{opLocalGet, 0, opI32Const, 3, opI32ShrU})
+	b[helpBytes] = h.chargeBody([]byte{opLocalGet, 0, opI32Const, bytesPerUnit, opI32ShrU})
 
 	// The engine may copy the old memory to grow it, so its size counts too.
 	pages := appendAtMost(nil, MaxPages)
@@ -193,6 +191,10 @@ func (m *module) helperBodies() [helpCount][]byte {
 	b[helpItems] = h.chargeBody(appendAtMost(nil, 1<<17))
 	grow := appendS64(append(appendAtMost(nil, 1<<17), opI32Const), 1<<17)
 	b[helpGrow] = h.chargeBody(append(grow, opI32Add))
+	b[helpFill], b[helpCopy] = []byte{opUnreachable}, []byte{opUnreachable}
+	if m.memory != nil {
+		b[helpFill], b[helpCopy] = h.fillBody(), h.copyBody()
+	}
 	return b
 }
 

@@ -44,7 +44,7 @@ func newRuntime(tb testing.TB) wazero.Runtime {
 func yield(ctx context.Context, _ api.Module, stack []uint64) {
 	left := int32(uint32(stack[0]))
 	next := meter.Refill(left)
-	if s, ok := ctx.Value(callKey{}).(*callState); ok {
+	if s, _ := ctx.Value(callKey{}).(*callState); s != nil {
 		s.yields++
 		s.units += int64(next) - int64(left)
 		if s.until != nil {
@@ -82,7 +82,7 @@ func newInstance(tb testing.TB, rt wazero.Runtime, wasm []byte) *instance {
 }
 
 func (i *instance) snapshot() {
-	if m := i.mod.Memory(); m != nil {
+	if m := i.mod.Memory(); i.res.Memory {
 		view, _ := m.Read(0, m.Size())
 		i.memory = append([]byte(nil), view...)
 	}
@@ -95,7 +95,7 @@ func (i *instance) snapshot() {
 // cleared. (A guest sees that through memory.size; the pool discards such an
 // instance unless the guest never asks for the size.)
 func (i *instance) reset() {
-	if m := i.mod.Memory(); m != nil {
+	if m := i.mod.Memory(); i.res.Memory {
 		view, _ := m.Read(0, m.Size())
 		clear(view[copy(view, i.memory):])
 	}

@@ -29,7 +29,9 @@ func (f *funcPass) immediate(in *instr) {
 	case imm16:
 		f.out = append(f.out, r.bytes(16)...)
 	case immI32:
-		f.out = appendS64(f.out, int64(r.s32()))
+		v := r.s32()
+		f.length = int64(uint32(v))
+		f.out = appendS64(f.out, int64(v))
 	case immI64:
 		f.out = appendS64(f.out, r.s64())
 	case immLanes16:
@@ -137,9 +139,11 @@ func (f *funcPass) variable(op byte) {
 		f.push(t)
 	case opLocalSet:
 		f.op = "local.set"
+		f.spill.sets++
 		f.pop(t)
 	case opLocalTee:
 		f.op = "local.tee"
+		f.spill.sets++
 		f.pop(t)
 		f.push(t)
 	}

@@ -64,6 +64,9 @@ type Options struct {
 type Result struct {
 	// Wasm is the module to compile in place of the original.
 	Wasm []byte
+	// Memory says that the module has one. (An instance without one hands out an
+	// api.Memory that panics.)
+	Memory bool
 	// Globals are the guest's own mutable globals of a number type, which a
 	// reset restores: each is exported under its name. FuelExport and
 	// StackExport are not among them.

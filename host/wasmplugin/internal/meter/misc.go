@@ -9,8 +9,9 @@ var miscNames = [...]string{
 
 // misc is the instructions after opMiscPrefix: saturating conversions, bulk
 // memory and table operations. Those with a length have it on top of the
-// stack; a helper charges for it before they run.
-func (f *funcPass) misc() {
+// stack; a helper charges for it before they run. length is what the
+// instruction before pushed, if that was a constant, else -1.
+func (f *funcPass) misc(length int64) {
 	sub := f.r.u32()
 	if !f.r.ok() {
 		return
@@ -33,7 +34,7 @@ func (f *funcPass) misc() {
 	}
 	switch sub {
 	case miscMemoryInit, miscMemoryCopy, miscMemoryFill:
-		f.bulkMemory(byte(sub))
+		f.bulkMemory(byte(sub), length)
 	case miscDataDrop:
 		f.out = appendU32(append(f.out, opMiscPrefix, byte(sub)), f.dataIndex())
 	case miscElemDrop:
@@ -43,20 +44,31 @@ func (f *funcPass) misc() {
 	}
 }
 
-func (f *funcPass) bulkMemory(sub byte) {
+func (f *funcPass) bulkMemory(sub byte, length int64) {
 	f.needMemory()
-	f.callHelper(helpBytes)
-	f.out = append(f.out, opMiscPrefix, sub)
+	var tail []byte
 	switch sub {
 	case miscMemoryInit:
-		f.out = appendU32(f.out, f.dataIndex())
+		tail = appendU32(nil, f.dataIndex())
 	case miscMemoryCopy:
 		f.zero("memory index")
-		f.out = append(f.out, 0)
+		tail = []byte{0}
 	}
 	f.zero("memory index")
-	f.out = append(f.out, 0)
 	f.popAll("iii")
+	switch {
+	case length >= 0 && length <= shortBulk:
+		f.weigh(int(length >> bytesPerUnit))
+	case sub == miscMemoryFill:
+		f.callHelper(helpFill)
+		return
+	case sub == miscMemoryCopy:
+		f.callHelper(helpCopy)
+		return
+	default:
+		f.callHelper(helpBytes)
+	}
+	f.out = append(append(append(f.out, opMiscPrefix, sub), tail...), 0)
 }
 
 func (f *funcPass) tableOp(sub byte) {

@@ -7,7 +7,7 @@ func (m *module) write(o Options) *Result {
 	if m.wrapTypes == nil { // no code section
 		m.addWrapTypes()
 	}
-	res := &Result{Fresh: m.fresh}
+	res := &Result{Memory: m.memory != nil, Fresh: m.fresh}
 	out := make([]byte, 0, len(m.code)+len(m.data)+len(m.elements)+len(m.src)/4+1024)
 	out = append(out, "\x00asm\x01\x00\x00\x00"...)
 	out = appendSection(out, secType, m.typeBytes())
@@ -79,9 +79,12 @@ func (m *module) functionBytes() []byte {
 		b = appendU32(b, t)
 	}
 	for i := range helpCount {
-		if i < helpBytes {
+		switch {
+		case i < helpBytes:
 			b = appendU32(b, m.helpers.typeVoid)
-		} else {
+		case i >= helpFill:
+			b = appendU32(b, m.helpers.typeBulk)
+		default:
 			b = appendU32(b, m.helpers.typeCharge)
 		}
 	}
@@ -149,7 +152,7 @@ func (m *module) appendCode(out []byte) []byte {
 
 func (m *module) helperNames() []funcName {
 	names := make([]funcName, helpCount)
-	for i, n := range [helpCount]string{"refuel", "enter", "charge_bytes", "charge_pages", "charge_items", "charge_grow"} {
+	for i, n := range [helpCount]string{"refuel", "enter", "charge_bytes", "charge_pages", "charge_items", "charge_grow", "memory_fill", "memory_copy"} {
 		names[i] = funcName{index: m.helpers.first + uint32(i), name: n}
 	}
 	return names
