@@ -121,7 +121,7 @@ func TestBulkCharges(t *testing.T) {
 	}
 	// Ended in the middle: only what was paid for is written.
 	i.mod.Memory().Write(0, make([]byte, i.mod.Memory().Size()))
-	if _, err := i.call(&callState{until: after(4)}, "fill", 0, 1, 2<<20); !errors.Is(err, errInterrupted) {
+	if _, err := i.call(&callState{until: after(2)}, "fill", 0, 1, 2<<20); !errors.Is(err, errInterrupted) {
 		t.Fatalf("ended with %v", err)
 	}
 	all, _ := i.mod.Memory().Read(0, 2<<20)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tetratelabs/wazero"
@@ -21,6 +22,7 @@ type callState struct {
 	yields int
 	until  func(s *callState, left int32) error // nil: never ends the call
 	units  int64                                // fuel that was given
+	slice  int32                                // 0: meter.Refill
 }
 
 type callKey struct{}
@@ -46,6 +48,9 @@ func yield(ctx context.Context, _ api.Module, stack []uint64) {
 	next := meter.Refill(left)
 	if s, _ := ctx.Value(callKey{}).(*callState); s != nil {
 		s.yields++
+		if s.slice > 0 {
+			next = s.slice
+		}
 		s.units += int64(next) - int64(left)
 		if s.until != nil {
 			if err := s.until(s, left); err != nil {
@@ -131,3 +136,6 @@ func after(n int) func(*callState, int32) error {
 		return nil
 	}
 }
+
+// isTrap says that a call ended by the guest's own fault.
+func isTrap(err error) bool { return strings.Contains(err.Error(), "wasm error:") }

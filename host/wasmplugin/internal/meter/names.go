@@ -31,8 +31,11 @@ func (m *module) custom(r *reader, named *bool) {
 		s := r.sub(size)
 		m.nameSubsection(id, &s)
 		if s.err != nil {
-			r.fail(s.err.Offset, "name section: %s", s.err.Reason)
+			r.err = s.err
 		}
+	}
+	if r.err != nil {
+		r.err.Reason = "name section: " + r.err.Reason
 	}
 }
 
