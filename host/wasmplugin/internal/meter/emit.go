@@ -15,7 +15,8 @@ const leafReserve = 1 << 10
 // around it; a long one is cut into chunks, so that it can be interrupted.
 const (
 	weightBulk   = 10
-	bytesPerUnit = 3 // as a shift
+	bytesPerUnit = 3  // as a shift
+	pageUnits    = 13 // of one page, as a shift
 	shortBulk    = 4 << 10
 	chunk        = 512 << 10
 )
@@ -25,7 +26,7 @@ const (
 	helpRefuel = iota // () -> ()
 	helpEnter         // () -> (): a counter is below zero at a function's entry
 	helpBytes         // (n) -> n: charge for bytes of memory
-	helpPages         // (n) -> n: charge for memory.grow
+	helpPages         // memory.grow
 	helpItems         // (n) -> n: charge for a table operation
 	helpGrow          // (n) -> n: charge for table.grow
 	helpFill          // memory.fill in chunks
@@ -36,6 +37,7 @@ const (
 // helpers are the indexes of what the pass adds, in the result.
 type helpers struct {
 	fuel, stack uint32 // globals
+	pages       uint32 // global, in a module with a memory
 	yield       uint32 // function
 	first       uint32 // function: helpRefuel
 	types       []funcType
@@ -48,7 +50,8 @@ type helpers struct {
 // type for every list of results that a block has to carry out of a body.
 func (m *module) addWrapTypes() {
 	h := &m.helpers
-	h.fuel, h.stack = uint32(len(m.globals)), uint32(len(m.globals)+1)
+	h.fuel = uint32(len(m.globals))
+	h.stack, h.pages = h.fuel+1, h.fuel+2
 	h.yield = uint32(len(m.imports))
 	h.first = uint32(len(m.funcs) + 1)
 	h.types = []funcType{{params: "i", results: "i"}, {}, {params: "iii"}}
@@ -180,20 +183,14 @@ func (m *module) helperBodies() [helpCount][]byte {
 
 	b[helpBytes] = h.chargeBody([]byte{opLocalGet, 0, opI32Const, bytesPerUnit, opI32ShrU})
 
-	// The engine may copy the old memory to grow it, so its size counts too.
-	pages := appendAtMost(nil, MaxPages)
-	if m.memory != nil {
-		pages = append(pages, opMemorySize, 0, opI32Add)
-	}
-	b[helpPages] = h.chargeBody(append(pages, opI32Const, 13, opI32Shl))
-
+	b[helpPages] = []byte{opUnreachable}
 	// A unit for an element; what is longer than any table traps.
 	b[helpItems] = h.chargeBody(appendAtMost(nil, 1<<17))
 	grow := appendS64(append(appendAtMost(nil, 1<<17), opI32Const), 1<<17)
 	b[helpGrow] = h.chargeBody(append(grow, opI32Add))
 	b[helpFill], b[helpCopy] = []byte{opUnreachable}, []byte{opUnreachable}
 	if m.memory != nil {
-		b[helpFill], b[helpCopy] = h.fillBody(), h.copyBody()
+		b[helpPages], b[helpFill], b[helpCopy] = h.growBody(), h.fillBody(), h.copyBody()
 	}
 	return b
 }

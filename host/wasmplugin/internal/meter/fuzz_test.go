@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/tetratelabs/wazero"
@@ -32,7 +33,10 @@ func FuzzInstrument(f *testing.F) {
 			}
 			return
 		}
-		for i, w := range [][]byte{wasm, res.Wasm} {
+		// The engine refuses an empty custom section at the end of a file, by an
+		// oversight; the pass leaves it out. So another section follows.
+		original := append(slices.Clone(wasm), raw(0, cat(str("end"), 1))...)
+		for i, w := range [][]byte{original, res.Wasm} {
 			c, err := rt.CompileModule(ctx, w)
 			if err != nil {
 				t.Fatalf("accepted, but the engine refuses it (rewritten %v): %v", i == 1, err)

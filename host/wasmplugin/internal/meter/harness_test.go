@@ -92,20 +92,19 @@ func (i *instance) snapshot() {
 		i.memory = append([]byte(nil), view...)
 	}
 	for _, g := range i.res.Globals {
-		i.globals = append(i.globals, i.mod.ExportedGlobal(g.Export).Get())
+		i.globals = append(i.globals, i.mod.ExportedGlobal(g).Get())
 	}
 }
 
-// reset puts memory and globals back. Memory cannot shrink: what it grew by is
-// cleared. (A guest sees that through memory.size; the pool discards such an
-// instance unless the guest never asks for the size.)
+// reset puts memory and globals back. The engine's memory cannot shrink: what it
+// grew by is cleared, and the size that the guest sees is one of the globals.
 func (i *instance) reset() {
 	if m := i.mod.Memory(); i.res.Memory {
 		view, _ := m.Read(0, m.Size())
 		clear(view[copy(view, i.memory):])
 	}
 	for k, g := range i.res.Globals {
-		i.global(g.Export).Set(i.globals[k])
+		i.global(g).Set(i.globals[k])
 	}
 }
 

@@ -120,7 +120,7 @@ func TestYieldInterval(t *testing.T) {
 	code := cat(0x03, 0x40, 0x23, 0, 0x41, 1, 0x6a, 0x24, 0, 0x01, 0x01, 0x01, 0x01, 0x01, 0x0c, 0, 0x0b)
 	w := mod(sec(1, typ("", "")), sec(3, []byte{0}), sec(6, cat(tI32, 1, 0x41, 0, 0x0b)), sec(7, expFunc("run", 0)), sec(10, body(nil, code)))
 	i := newInstance(t, newRuntime(t), w)
-	count := i.global(i.res.Globals[0].Export)
+	count := i.global(i.res.Globals[0])
 	var last, most uint64
 	s := &callState{until: func(s *callState, left int32) error {
 		n := count.Get()

@@ -179,8 +179,9 @@ func (f *funcPass) memorySizeOrGrow(op byte) {
 	if op == opMemoryGrow {
 		f.pop(i32)
 		f.callHelper(helpPages)
+	} else {
+		f.out = appendU32(append(f.out, opGlobalGet), f.m.helpers.pages)
 	}
-	f.out = append(f.out, op, 0)
 	f.push(i32)
 }
 

@@ -170,8 +170,8 @@ func TestFresh(t *testing.T) {
 		} else if len(res.Fresh) != 1 || res.Fresh[0].Name != c.name || res.Fresh[0].Offset == 0 {
 			t.Errorf("needs fresh instances for %v, want %s", res.Fresh, c.name)
 		}
-		if len(res.Globals) != 2 {
-			t.Errorf("%s: globals to restore %v, want two", c.name, res.Globals)
+		if len(res.Globals) != 3 { // and the size of the memory
+			t.Errorf("%s: globals to restore %v, want three", c.name, res.Globals)
 		}
 	}
 }

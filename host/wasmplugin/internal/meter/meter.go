@@ -15,6 +15,9 @@ const (
 	// StackExport is a mutable i32: bytes left of the call's stack budget.
 	// Below zero after a trap, it says that the budget was the reason.
 	StackExport = ExportPrefix + "stack"
+	// PagesExport is a mutable i32 of a module with a memory: its size in pages
+	// as the guest sees it. After a reset the memory itself may be larger.
+	PagesExport = ExportPrefix + "pages"
 )
 
 // What a host puts into the two counters.
@@ -67,22 +70,16 @@ type Result struct {
 	// Memory says that the module has one. (An instance without one hands out an
 	// api.Memory that panics.)
 	Memory bool
-	// Globals are the guest's own mutable globals of a number type, which a
-	// reset restores: each is exported under its name. FuelExport and
-	// StackExport are not among them.
-	Globals []Global
+	// Globals are the exports that a reset puts back: the guest's own mutable
+	// globals of a number type, under names that the pass gave them, and
+	// PagesExport. FuelExport and StackExport are not among them.
+	Globals []string
 	// Fresh says why memory and Globals do not hold all that a call can
 	// change, so that each call needs an instance of its own. Empty when a
 	// reset suffices.
 	Fresh []Feature
 	// Stats are for logs and benchmarks.
 	Stats Stats
-}
-
-// Global is a mutable global of the guest.
-type Global struct {
-	Index  uint32 // in the original module
-	Export string // the name that the pass gave it
 }
 
 // Feature is one kind of thing that forces fresh instances.

@@ -99,7 +99,11 @@ func (l *limits) encode(b []byte) []byte {
 }
 
 func (m *module) globalBytes(o Options) []byte {
-	b := appendU32(nil, uint32(len(m.globals)+2))
+	added := 2
+	if m.memory != nil {
+		added++
+	}
+	b := appendU32(nil, uint32(len(m.globals)+added))
 	for _, g := range m.globals {
 		b = append(b, g.typ.encode(), 0)
 		if g.mut {
@@ -110,7 +114,12 @@ func (m *module) globalBytes(o Options) []byte {
 	// Fuel starts at 0: the first charge asks the host.
 	b = append(b, i32.encode(), 1, opI32Const, 0, opEnd)
 	b = append(b, i32.encode(), 1, opI32Const)
-	return append(appendS64(b, int64(o.Stack)), opEnd)
+	b = append(appendS64(b, int64(o.Stack)), opEnd)
+	if m.memory != nil {
+		b = append(b, i32.encode(), 1, opI32Const)
+		b = append(appendS64(b, int64(m.memory.min)), opEnd)
+	}
+	return b
 }
 
 // exportBytes adds the counters and the globals that a reset restores.
@@ -131,8 +140,12 @@ func (m *module) exportBytes(res *Result) []byte {
 		if g.mut && g.typ != v128 && !g.typ.isRef() {
 			name := ExportPrefix + "global." + strconv.Itoa(i)
 			put(name, uint32(i))
-			res.Globals = append(res.Globals, Global{Index: uint32(i), Export: name})
+			res.Globals = append(res.Globals, name)
 		}
+	}
+	if m.memory != nil {
+		put(PagesExport, m.helpers.pages)
+		res.Globals = append(res.Globals, PagesExport)
 	}
 	put(FuelExport, m.helpers.fuel)
 	put(StackExport, m.helpers.stack)
@@ -152,7 +165,7 @@ func (m *module) appendCode(out []byte) []byte {
 
 func (m *module) helperNames() []funcName {
 	names := make([]funcName, helpCount)
-	for i, n := range [helpCount]string{"refuel", "enter", "charge_bytes", "charge_pages", "charge_items", "charge_grow", "memory_fill", "memory_copy"} {
+	for i, n := range [helpCount]string{"refuel", "enter", "charge_bytes", "memory_grow", "charge_items", "charge_grow", "memory_fill", "memory_copy"} {
 		names[i] = funcName{index: m.helpers.first + uint32(i), name: n}
 	}
 	return names
