@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/reshost/reshost/host/provider"
 )
 
 // The exit codes.
@@ -34,9 +32,7 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &usage):
 		return exitUsage
-	}
-	var p *provider.Error
-	if errors.As(err, &p) && (p.Code == provider.NotFound || p.Code == provider.Denied) {
+	case errors.As(err, new(notFound)):
 		return exitNotFound
 	}
 	return exitFailure

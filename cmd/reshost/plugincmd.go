@@ -167,7 +167,7 @@ func (a *app) inspect(ctx context.Context, rt *wasmplugin.Runtime, source string
 	if err != nil {
 		return err
 	}
-	report, err := rt.Inspect(ctx, &wasmplugin.Config{Source: source, Wasm: wasm})
+	report, err := rt.Inspect(ctx, inspectConfig(source, wasm))
 	if err != nil {
 		return fmt.Errorf("%s: %w", source, err)
 	}
@@ -181,6 +181,21 @@ func (a *app) inspect(ctx context.Context, rt *wasmplugin.Runtime, source string
 		err = fmt.Errorf("%s would not load: %s", source, strings.Join(report.Problems, "; "))
 	}
 	return err
+}
+
+// inspectConfig grants what the plugin asks for, so that only what is wrong with the plugin itself is reported.
+func inspectConfig(source string, wasm []byte) *wasmplugin.Config {
+	c := &wasmplugin.Config{Source: source, Wasm: wasm, AllowWebSchemes: true}
+	m, err := wasmplugin.ReadManifest(wasm)
+	if err != nil {
+		return c // Inspect reports it
+	}
+	for _, capability := range m.Capabilities {
+		if capability.Name == "fs" {
+			c.Grants.FS = &wasmplugin.FSGrant{Roots: map[string]wasmplugin.FSRoot{config.MainRoot: {Path: "."}}}
+		}
+	}
+	return c
 }
 
 // wasmAt returns the module of a command line's FILE.

@@ -113,7 +113,9 @@ func (l *listing) add(entry resourceJSON, cells ...string) {
 		return
 	}
 	for i := range cells {
-		cells[i] = printable(cells[i])
+		if cells[i] = printable(cells[i]); cells[i] == "" {
+			cells[i] = "-"
+		}
 	}
 	fmt.Fprintln(l.table, strings.Join(cells, "\t"))
 }
@@ -221,10 +223,15 @@ func (a *app) complete(ctx context.Context, h *host.Host, req *host.CompleteRequ
 	return nil
 }
 
-// explain says what was asked for in front of the error, and keeps its code.
+// notFound is a resource that is not there, or that may not be seen.
+type notFound struct{ uri string }
+
+func (e notFound) Error() string { return e.uri + ": no such resource" }
+
+// explain says what was asked for in front of the error.
 func explain(err error, what string) error {
-	if p := (*provider.Error)(nil); errors.As(err, &p) && p.Code == provider.NotFound {
-		return fmt.Errorf("%s: %w", what, provider.Wrap(provider.NotFound, p.Err, "no such resource"))
+	if p := (*provider.Error)(nil); errors.As(err, &p) && (p.Code == provider.NotFound || p.Code == provider.Denied) {
+		return notFound{what}
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
