@@ -20,10 +20,11 @@ import (
 )
 
 // codeCache holds compiled code: one entry per digest, shared by the plugins with equal bytes, and on disk where there is
-// a folder. An entry on disk is a folder named by the digest, with what the engine wrote and a file of checksums over it:
-// the engine's own checksum does not cover all of it, and a wrong byte there is a jump to anywhere.
+// a folder. An entry on disk is a folder named by the digest, below one named by the engine's version, with what the engine
+// wrote and a file of checksums over it: the engine's own checksum does not cover all of it, and a wrong byte there is a
+// jump to anywhere.
 type codeCache struct {
-	dir  string // "" without a disk cache
+	dir  string // the engine's folder; "" without a disk cache
 	log  *slog.Logger
 	jobs chan struct{} // one token per compilation that may run
 
@@ -59,8 +60,40 @@ func newCodeCache(dir string, jobs int, log *slog.Logger) (*codeCache, error) {
 	if err := checkPrivate(abs); err != nil {
 		return nil, err
 	}
-	c.dir = abs
+	engine, err := engineFolder(abs)
+	if err != nil {
+		return nil, fmt.Errorf("cache folder: %w", err)
+	}
+	c.dir = filepath.Join(abs, engine)
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("cache folder: %w", err)
+	}
 	return c, nil
+}
+
+// engineFolder returns the name that the engine gives to a folder of its compiled code: its version and the machine's kind.
+// Programs that share a cache folder can hold other versions, and a test binary may not know its own.
+func engineFolder(dir string) (string, error) {
+	probe, err := os.MkdirTemp(dir, "new-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(probe)
+	cc, err := wazero.NewCompilationCacheWithDir(probe)
+	if err != nil {
+		return "", err
+	}
+	if err := cc.Close(context.Background()); err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(probe)
+	if err != nil {
+		return "", err
+	}
+	if len(entries) != 1 {
+		return "", fmt.Errorf("the engine made %d folders, not one", len(entries))
+	}
+	return entries[0].Name(), nil
 }
 
 // acquire returns the entry of a digest and counts the caller as a user of it.
