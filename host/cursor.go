@@ -10,8 +10,8 @@ import (
 // cursor is where the next page of a list begins. It names a provider, not a generation, so that a walk survives a reload and,
 // with the operator's key, a restart.
 type cursor struct {
-	// provider is whose entries come next.
-	provider string
+	// provider is whose entries come next, and prev who stood before it; empty when nobody did.
+	provider, prev string
 	// guest says that they come from Provider.List; otherwise they are the facts of Info, from offset on.
 	guest bool
 	// offset counts the entries that are done: of Info, or of the page at token.
@@ -91,8 +91,10 @@ func (c *cursor) encode() []byte {
 	b := []byte{cursorVersion, flags}
 	b = binary.AppendUvarint(b, uint64(c.offset))
 	b = binary.AppendUvarint(b, uint64(c.pages))
-	b = binary.AppendUvarint(b, uint64(len(c.provider)))
-	b = append(b, c.provider...)
+	for _, name := range []string{c.prev, c.provider} {
+		b = binary.AppendUvarint(b, uint64(len(name)))
+		b = append(b, name...)
+	}
 	return append(b, c.token...)
 }
 
@@ -103,23 +105,50 @@ func decodeCursor(b []byte) (*cursor, error) {
 	c := &cursor{guest: b[1]&flagGuest != 0, public: b[1]&flagPublic != 0}
 	hasToken := b[1]&flagToken != 0
 	b = b[2:]
-	var nums [3]int
-	for i := range nums {
-		v, n := binary.Uvarint(b)
-		if n <= 0 || v > maxOffset {
+	for _, field := range []*int{&c.offset, &c.pages} {
+		var ok bool
+		if *field, b, ok = cutNumber(b); !ok {
 			return nil, errCursor
 		}
-		nums[i], b = int(v), b[n:]
 	}
-	c.offset, c.pages = nums[0], nums[1]
-	if nums[2] > len(b) {
-		return nil, errCursor
+	for _, field := range []*string{&c.prev, &c.provider} {
+		n, rest, ok := cutNumber(b)
+		if !ok || n > len(rest) {
+			return nil, errCursor
+		}
+		*field, b = string(rest[:n]), rest[n:]
 	}
-	c.provider = string(b[:nums[2]])
-	if rest := b[nums[2]:]; hasToken {
-		c.token = append([]byte{}, rest...)
-	} else if len(rest) > 0 {
+	if hasToken {
+		c.token = append([]byte{}, b...)
+	} else if len(b) > 0 {
 		return nil, errCursor
 	}
 	return c, nil
+}
+
+func cutNumber(b []byte) (v int, rest []byte, ok bool) {
+	n, used := binary.Uvarint(b)
+	if used <= 0 || n > maxOffset {
+		return 0, nil, false
+	}
+	return int(n), b[used:], true
+}
+
+// resume returns the index of the view where a cursor goes on, and the cursor as it holds there. Providers may have come and
+// gone since: those that stay are neither skipped nor listed twice. It is not ok when nothing tells the place any more.
+func (s *snapshot) resume(c *cursor) (int, cursor, bool) {
+	at, here := s.byName[c.provider]
+	first := 0 // where it stood, if who stood before it is still there
+	known := c.prev == ""
+	if prev, ok := s.byName[c.prev]; ok {
+		first, known = prev+1, true
+	}
+	switch {
+	case here && (!known || at <= first):
+		return at, *c, true
+	case known: // it went, or went and came back behind others that have not been listed
+		return first, cursor{prev: c.prev, public: c.public}, true
+	default:
+		return 0, cursor{}, false
+	}
 }

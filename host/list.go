@@ -138,11 +138,11 @@ func (w *walk) begin(method string, text *string) error {
 	if err != nil {
 		return err
 	}
-	i, ok := w.snap.byName[c.provider]
-	if !ok || c.guest && !w.snap.views[i].info.List {
-		return errBadCursor(fmt.Errorf("provider %q is gone, or lists nothing any more", c.provider))
+	i, at, ok := w.snap.resume(c)
+	if !ok {
+		return errBadCursor(fmt.Errorf("the providers %q and %q are gone", c.prev, c.provider))
 	}
-	w.at, w.index, w.given = *c, i, c.token != nil
+	w.at, w.index, w.given = at, i, at.token != nil
 	w.at.public = c.public && w.mayShareLists(w.snap)
 	return nil
 }
@@ -178,7 +178,7 @@ func (w *walk) provider(v *view) error {
 		if w.more {
 			return nil
 		}
-		w.at = cursor{provider: v.name, guest: true, public: w.at.public}
+		w.at.guest, w.at.offset = true, 0
 	}
 	if v.info.List {
 		for w.at.guest && !w.more {
@@ -191,10 +191,7 @@ func (w *walk) provider(v *view) error {
 		}
 	}
 	w.index++
-	w.at = cursor{public: w.at.public}
-	if w.index < len(w.snap.views) {
-		w.at.provider = w.snap.views[w.index].name
-	}
+	w.at = cursor{prev: v.name, public: w.at.public}
 	return nil
 }
 

@@ -377,14 +377,77 @@ func TestCursorsRefused(t *testing.T) {
 			t.Errorf("code %s, want invalid", codeOf(err))
 		}
 	})
-	t.Run("the provider is gone", func(t *testing.T) {
-		if err := h.Remove(t.Context(), "docs"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.List(t.Context(), nil, good); codeOf(err) != "invalid" {
-			t.Errorf("code %s, want invalid", codeOf(err))
-		}
-	})
+}
+
+// A walk goes on while providers come and go: those that stay are listed once each (LST-01).
+func TestListWhileProvidersChange(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*testing.T, *host.Host)
+		want   string // the providers of the rest of the walk, which began in the middle of b
+		code   string
+	}{
+		{name: "nothing", change: func(*testing.T, *host.Host) {}, want: "b c"},
+		{name: "one before goes", change: func(t *testing.T, h *host.Host) { remove(t, h, "a") }, want: "b c"},
+		{name: "one behind goes", change: func(t *testing.T, h *host.Host) { remove(t, h, "c") }, want: "b"},
+		{name: "the present one goes", change: func(t *testing.T, h *host.Host) { remove(t, h, "b") }, want: "c"},
+		{name: "the present one goes and comes back", change: func(t *testing.T, h *host.Host) { remove(t, h, "b"); add(t, h, "b") }, want: "c b b"},
+		{name: "one before goes and comes back", change: func(t *testing.T, h *host.Host) { remove(t, h, "a"); add(t, h, "a") }, want: "b c a"},
+		{name: "another comes", change: func(t *testing.T, h *host.Host) { add(t, h, "d") }, want: "b c d"},
+		{name: "nothing tells the place", change: func(t *testing.T, h *host.Host) { remove(t, h, "a"); remove(t, h, "b") }, code: "invalid"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, &host.Options{PageSize: 2})
+			for _, name := range []string{"a", "b", "c"} {
+				add(t, h, name)
+			}
+			page, err := h.List(t.Context(), nil, "")
+			if err != nil || len(page.Resources) != 2 {
+				t.Fatalf("%v, %v", page, err)
+			}
+			tt.change(t, h)
+			var got []string
+			for page.Next != "" {
+				if page, err = h.List(t.Context(), nil, page.Next); err != nil {
+					break
+				}
+				for i := range page.Resources {
+					if name, _, _ := strings.Cut(page.Resources[i].URI, ":"); len(got) == 0 || got[len(got)-1] != name || name == "b" {
+						got = append(got, name)
+					}
+				}
+			}
+			if tt.code != "" {
+				if codeOf(err) != tt.code {
+					t.Errorf("code %s, want %s", codeOf(err), tt.code)
+				}
+				return
+			}
+			if err != nil || strings.Join(got, " ") != tt.want {
+				t.Errorf("got %v, %v, want %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// add adds a provider of one entry; b has two.
+func add(t *testing.T, h *host.Host, name string) {
+	t.Helper()
+	n := 1
+	if name == "b" {
+		n = 2
+	}
+	if err := h.Add(lister(name, n), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, h *host.Host, name string) {
+	t.Helper()
+	if err := h.Remove(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // P6: all pages of a list have one scope, fixed before page one.

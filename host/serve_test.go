@@ -363,3 +363,17 @@ func TestMetaKeys(t *testing.T) {
 		})
 	}
 }
+
+// A failed request is one line in the log, whichever way it came.
+func TestOneLogLine(t *testing.T) {
+	var log logBuffer
+	p := docs("docs")
+	p.read = func(context.Context, *provider.ReadRequest) (*provider.ReadResult, error) { return nil, errors.New("the cause") }
+	h := newHost(t, &host.Options{Logger: log.logger()}, p)
+	if w := post(h.Handler(), remote, "resources/read", "docs://a", `"uri":"docs://a"`); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "cause") {
+		t.Errorf("HTTP %d: %s", w.Code, w.Body)
+	}
+	if lines := log.lines(); len(lines) != 1 || !strings.Contains(lines[0], "the cause") {
+		t.Errorf("%d lines: %q", len(lines), lines)
+	}
+}

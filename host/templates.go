@@ -42,11 +42,12 @@ func (h *Host) templatePage(ctx context.Context, c *caller, text *string) (*mcp.
 		if err != nil {
 			return nil, err
 		}
-		i, ok := s.byName[given.provider]
-		if !ok || given.guest {
-			return nil, errBadCursor(fmt.Errorf("provider %q is gone", given.provider))
+		i, place, ok := s.resume(given)
+		if !ok {
+			return nil, errBadCursor(fmt.Errorf("the providers %q and %q are gone", given.prev, given.provider))
 		}
-		at.offset, at.public, first = given.offset, given.public && at.public, i
+		place.public = place.public && at.public
+		at, first = place, i
 	}
 	page := &mcp.TemplatePage{Templates: []provider.Template{}, Cache: mcp.CacheHint{Public: at.public}}
 	p := h.newPager()
@@ -66,7 +67,7 @@ func (h *Host) templatePage(ctx context.Context, c *caller, text *string) (*mcp.
 			}
 			page.Templates = append(page.Templates, t.spec)
 		}
-		at.offset = 0
+		at = cursor{prev: v.name, public: at.public}
 	}
 	return page, nil
 }

@@ -64,11 +64,10 @@ func (c *call) providerFailure(err error) *failure {
 		if errors.Is(err, context.DeadlineExceeded) {
 			e.Code = provider.Timeout
 		}
-	}
-	row := errorTable(e.Code, c.rev)
-	if row.reason == "internal" {
+		// An error with a code comes from the backend, which has logged it with its cause.
 		c.server.log.Error("request failed", "method", c.req.Message.Method, "uri", c.uri, "error", err)
 	}
+	row := errorTable(e.Code, c.rev)
 	f := &failure{wire: jsonrpc.Error{Code: row.code, Message: row.message}, status: http.StatusOK}
 	if row.show && e.Message != "" {
 		f.wire.Message = cut(e.Message, maxMessage)
