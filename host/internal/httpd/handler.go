@@ -201,14 +201,21 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.post()
 	case http.MethodOptions:
 		x.options()
+	case http.MethodDelete:
+		x.delete()
 	default:
-		header.Set("Allow", allow)
+		header.Set("Allow", h.allow())
 		x.reject(http.StatusMethodNotAllowed, "the method is not allowed: use POST", nil)
 	}
 }
 
 // allow names the methods of the endpoint.
-const allow = "POST, OPTIONS"
+func (h *Handler) allow() string {
+	if h.server.Legacy() {
+		return "POST, DELETE, OPTIONS"
+	}
+	return "POST, OPTIONS"
+}
 
 // exchange is one HTTP request with its answer.
 type exchange struct {
@@ -246,49 +253,80 @@ func (x *exchange) post() {
 		return
 	}
 	m, err := jsonrpc.Decode(*buf)
-	if err != nil {
+	if err != nil && !jsonrpc.IsBatch(*buf) {
 		x.answer(http.StatusBadRequest, jsonrpc.AppendError(nil, m.ID, err))
 		return
 	}
-	x.handle(&m, principal, accept)
-}
-
-// handle passes a message on and writes its answer.
-func (x *exchange) handle(m *jsonrpc.Message, principal *provider.Principal, accept accept) {
+	out := x.h.buffer()
+	defer x.h.recycle(out)
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
 	defer context.AfterFunc(x.h.ctx, cancel)()
-	out := x.h.buffer()
-	defer x.h.recycle(out)
-	req := mcp.Request{
-		Message:   *m,
-		Principal: principal,
-		Remote:    remote(x.r.RemoteAddr),
-		Header: &mcp.Header{
-			ProtocolVersion: x.r.Header["Mcp-Protocol-Version"],
-			Method:          x.r.Header["Mcp-Method"],
-			Name:            x.r.Header["Mcp-Name"],
-		},
-		Buf: *out,
+	req := mcp.Request{Message: m, Principal: principal, Remote: remote(x.r.RemoteAddr), Header: x.header(), Buf: *out}
+	if req.Header.Session != nil {
+		lasting, cancel := context.WithCancel(context.WithoutCancel(x.r.Context()))
+		defer cancel()
+		defer context.AfterFunc(x.h.ctx, cancel)()
+		req.Lasting = lasting
 	}
 	var stream *eventStream
 	if accept.events && m.IsRequest() {
 		stream = &eventStream{x: x}
 		req.Stream = stream
 	}
-	resp := x.h.server.Handle(ctx, &req)
+	var resp mcp.Response
+	if err == nil {
+		resp = x.h.server.Handle(ctx, &req)
+	} else if batch, ok := x.h.server.HandleBatch(ctx, &req, *buf); ok {
+		resp = batch
+	} else {
+		resp = mcp.Response{Body: jsonrpc.AppendError(*out, nil, err), Status: http.StatusBadRequest}
+	}
 	*out = resp.Body
+	x.respond(&resp, stream, m.IsRequest())
+}
+
+// respond writes the answer to a message: the end of the stream where one has begun, else plain JSON.
+func (x *exchange) respond(resp *mcp.Response, stream *eventStream, request bool) {
 	if stream.started() {
 		stream.end(resp.Body)
 		return
 	}
-	if len(resp.Body) == 0 && m.IsRequest() {
-		return // the client is gone, or the server ends
+	if len(resp.Body) == 0 && request {
+		return // the client is gone, the request was cancelled, or the server ends
 	}
 	if resp.RetryAfter > 0 {
 		x.w.Header().Set("Retry-After", strconv.Itoa(resp.RetryAfter))
 	}
+	if resp.SessionID != "" {
+		x.w.Header().Set(mcp.HeaderSession, resp.SessionID)
+	}
 	x.answer(resp.Status, resp.Body)
+}
+
+// header returns the lines of the headers that have a meaning in the protocol.
+func (x *exchange) header() *mcp.Header {
+	h := x.r.Header
+	return &mcp.Header{
+		ProtocolVersion: h["Mcp-Protocol-Version"], Method: h["Mcp-Method"], Name: h["Mcp-Name"], Session: h["Mcp-Session-Id"],
+	}
+}
+
+// delete ends a legacy client's session.
+func (x *exchange) delete() {
+	principal, ok := x.authenticate()
+	if !ok {
+		return
+	}
+	switch status := x.h.server.EndSession(x.header(), principal); status {
+	case http.StatusNoContent:
+		x.w.WriteHeader(status)
+	case http.StatusMethodNotAllowed:
+		x.w.Header().Set("Allow", x.h.allow())
+		x.reject(status, "the method is not allowed: use POST", nil)
+	default:
+		x.reject(status, "no such session", nil)
+	}
 }
 
 // authenticate asks who the caller is; it answers and reports false where that fails.

@@ -114,13 +114,13 @@ func ownOrigin(origin, host string) bool {
 // options answers OPTIONS: a browser's preflight, which carries no credentials, or a plain one.
 func (x *exchange) options() {
 	header := x.w.Header()
-	header.Set("Allow", allow)
+	header.Set("Allow", x.h.allow())
 	if len(x.h.origins) == 0 {
 		x.reject(http.StatusMethodNotAllowed, "no web origin is allowed here", nil)
 		return
 	}
 	if x.r.Header.Get("Origin") != "" {
-		header.Set("Access-Control-Allow-Methods", "POST")
+		header.Set("Access-Control-Allow-Methods", x.h.allow())
 		header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID")
 		header.Set("Access-Control-Max-Age", "600")
 	}

@@ -105,9 +105,23 @@ func (m *requestMeta) check() error {
 	return nil
 }
 
-// openLegacy answers a request that carries no version of its own.
+// openLegacy opens a request that carries no version of its own: initialize, or one of a session (rules E1, E3).
 func (c *call) openLegacy() error {
+	s, err := c.findSession()
+	if err != nil {
+		return err
+	}
+	if s != nil {
+		c.session, c.rev = s, s.rev
+		if m := c.meta.progress; m != nil && jsonrpc.KindOf(m) != jsonrpc.Text && jsonrpc.KindOf(m) != jsonrpc.Number || len(m) > jsonrpc.MaxID {
+			return malformed(`"` + metaToken + `" must be a short string or a number`)
+		}
+		return nil
+	}
 	if c.req.Message.Method == methodInitialize {
+		if c.rev = c.server.newestLegacy(); c.rev != nil {
+			return nil
+		}
 		requested := ""
 		for o := jsonrpc.Members(c.req.Message.Params); o.Next(); {
 			if o.Is("protocolVersion") {

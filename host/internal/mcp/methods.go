@@ -18,9 +18,21 @@ func (c *call) handler(method string) func(*call, context.Context) error {
 		return (*call).listTemplates
 	case methodComplete:
 		return (*call).complete
-	case methodDiscover:
-		if c.rev.modern {
+	}
+	if c.rev.modern {
+		if method == methodDiscover {
 			return (*call).discover
+		}
+		return nil
+	}
+	switch method {
+	case methodInitialize:
+		return (*call).initialize
+	case methodPing:
+		return (*call).ping
+	case methodSetLevel:
+		if c.server.opts.Logging {
+			return (*call).setLevel
 		}
 	}
 	return nil

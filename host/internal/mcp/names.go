@@ -8,6 +8,8 @@ const (
 	methodListTemplates = "resources/templates/list"
 	methodRead          = "resources/read"
 	methodComplete      = "completion/complete"
+	methodPing          = "ping"
+	methodSetLevel      = "logging/setLevel"
 )
 
 // Notifications.
@@ -41,4 +43,5 @@ const (
 	HeaderVersion = "MCP-Protocol-Version"
 	HeaderMethod  = "Mcp-Method"
 	HeaderName    = "Mcp-Name"
+	HeaderSession = "Mcp-Session-Id"
 )

@@ -24,7 +24,15 @@ type notifier struct {
 
 // notify fills in how a read reaches the client while it runs.
 func (c *call) notify(p *ReadParams) {
-	logs := c.meta.logLevel != nil && c.server.opts.Logging
+	level := -1
+	switch {
+	case !c.server.opts.Logging:
+	case c.session != nil:
+		level = c.session.logLevel()
+	case c.rev.modern && c.meta.logLevel != nil:
+		level = severity(jsonrpc.String(c.meta.logLevel))
+	}
+	logs := level >= 0
 	if c.req.Stream == nil || (c.meta.progress == nil && !logs) {
 		return
 	}
@@ -34,7 +42,7 @@ func (c *call) notify(p *ReadParams) {
 		p.Progress = c.notes.progress
 	}
 	if logs {
-		c.notes.level = severity(jsonrpc.String(c.meta.logLevel))
+		c.notes.level = level
 		p.Log = c.notes.log
 	}
 }

@@ -28,7 +28,8 @@ var update = flag.Bool("update", false, "rewrite the server's half of the script
 
 // A script is a txtar archive: its comment says which rules it shows, "client" holds the client's messages, one a line,
 // "server" the answers in order. A line of the server's is the HTTP status and the message; "-" stands for none.
-// META in a client's line stands for the least _meta that a modern request needs.
+// META in a client's line stands for the least _meta that a modern request needs. A file "revisions" names those that the
+// server has, instead of all.
 //
 // The same script runs over HTTP and over stdio, and the messages must be the same.
 
@@ -46,24 +47,31 @@ func TestScripts(t *testing.T) {
 
 func runScript(t *testing.T, file string) {
 	archive, err := txtar.ParseFile(file)
-	if err != nil || len(archive.Files) != 2 || archive.Files[0].Name != "client" || archive.Files[1].Name != "server" {
-		t.Fatalf("%s: want the files client and server: %v", file, err)
-	}
-	var client []string
-	for line := range strings.Lines(strings.ReplaceAll(string(archive.Files[0].Data), "META", meta)) {
-		client = append(client, strings.TrimSuffix(line, "\n"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	options := &mcp.Options{Name: "library", Title: "The library", Version: "1.2.3", Instructions: "Read <all> of it.", Logging: true}
+	if archive.Files[0].Name == "revisions" {
+		options.Revisions = strings.Fields(string(archive.Files[0].Data))
+	}
+	files := archive.Files[len(archive.Files)-2:]
+	if files[0].Name != "client" || files[1].Name != "server" {
+		t.Fatalf("%s: want the files client and server", file)
+	}
+	var client []string
+	for line := range strings.Lines(strings.ReplaceAll(string(files[0].Data), "META", meta)) {
+		client = append(client, strings.TrimSuffix(line, "\n"))
+	}
 	server := mcp.NewServer(&library{}, options)
 	answers := overHTTP(t, server, client)
 	got := slices.Concat(answers...)
 	if *update {
-		archive.Files[1].Data = []byte(strings.Join(got, "\n") + "\n")
+		files[1].Data = []byte(strings.Join(got, "\n") + "\n")
 		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := strings.Split(strings.TrimSuffix(string(archive.Files[1].Data), "\n"), "\n")
+	want := strings.Split(strings.TrimSuffix(string(files[1].Data), "\n"), "\n")
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("over HTTP (-want +got):\n%s", d)
 	}
@@ -87,6 +95,7 @@ func messages(lines []string) []string {
 func overHTTP(t *testing.T, server *mcp.Server, client []string) [][]string {
 	h := httpd.New(server, nil)
 	got := make([][]string, len(client))
+	session := "" // as a client keeps it
 	for i, line := range client {
 		if strings.TrimSpace(line) == "" {
 			continue // blank lines are a matter of stdio
@@ -95,8 +104,14 @@ func overHTTP(t *testing.T, server *mcp.Server, client []string) [][]string {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		mirror(r.Header, line)
+		if session != "" {
+			r.Header.Set("Mcp-Session-Id", session)
+		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
+		if id := w.Header().Get("Mcp-Session-Id"); id != "" {
+			session = id
+		}
 		body := w.Body.String()
 		if w.Header().Get("Content-Type") == "text/event-stream" {
 			body = strings.TrimSuffix(strings.ReplaceAll(strings.ReplaceAll(body, "\n\n", "\n"), "data: ", ""), "\n")

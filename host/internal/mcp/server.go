@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/reshost/reshost/host/internal/jsonrpc"
 	"github.com/reshost/reshost/host/provider"
@@ -25,6 +26,10 @@ type Options struct {
 	Revisions []string
 	// Logging lets a provider's log lines reach the clients that ask for them (rule N3).
 	Logging bool
+	// MaxSessions bounds the sessions of legacy clients over HTTP, which end when SessionIdle passes without a request.
+	// 0: 1,000 and 30 min.
+	MaxSessions int
+	SessionIdle time.Duration
 	// Admit is asked before a request is dispatched, when its method is known. It returns a function that is called
 	// when the request ends (it may be nil), or an error: a *[Refusal] says how, any other error counts as busy. nil
 	// admits all.
@@ -47,7 +52,8 @@ func (r *Refusal) Error() string {
 	return "the server is busy"
 }
 
-// Server dispatches messages to a [Backend]. It holds nothing between the requests of modern clients (rule P2). Its methods
+// Server dispatches messages to a [Backend]. It holds nothing between the requests of modern clients (rule P2), and for
+// legacy ones their sessions. Its methods
 // may be called concurrently.
 type Server struct {
 	backend   Backend
@@ -58,7 +64,8 @@ type Server struct {
 	names     string
 	supported []byte
 	// tail ends a complete result: the _meta that names the server, and the closing braces.
-	tail []byte
+	tail     []byte
+	sessions sessions
 }
 
 // NewServer returns a Server for b.
@@ -73,6 +80,13 @@ func NewServer(b Backend, opts *Options) *Server {
 	}
 	if s.opts.Name == "" {
 		s.opts.Name = "reshost"
+	}
+	s.sessions = sessions{max: s.opts.MaxSessions, idle: s.opts.SessionIdle, byID: make(map[string]*Session)}
+	if s.sessions.max <= 0 {
+		s.sessions.max = 1000
+	}
+	if s.sessions.idle <= 0 {
+		s.sessions.idle = 30 * time.Minute
 	}
 	s.revisions = served(s.opts.Revisions)
 	var names []string
@@ -92,8 +106,12 @@ type Request struct {
 	// Principal is nil for an anonymous caller. Remote is the client's address without a port, empty on stdio.
 	Principal *provider.Principal
 	Remote    string
-	// Header is set by HTTP alone.
+	// Header is set by HTTP alone, Conn by transports whose connection is one client.
 	Header *Header
+	Conn   *Conn
+	// Lasting is a context that a client's leaving does not end; nil where there is no such difference. A legacy request
+	// runs under it: only notifications/cancelled cancels one.
+	Lasting context.Context
 	// Stream takes the notifications that belong to this request; nil where the client cannot receive any.
 	Stream Stream
 	// Buf is what the response's body is appended to; it may be nil.
@@ -102,7 +120,7 @@ type Request struct {
 
 // Header holds the HTTP header lines that a revision checks against the body (rules H2, H3), as they came.
 type Header struct {
-	ProtocolVersion, Method, Name []string
+	ProtocolVersion, Method, Name, Session []string
 }
 
 // Stream carries notifications to the client before the response of their request. Its methods may be called concurrently.
@@ -120,6 +138,8 @@ type Response struct {
 	Status int
 	// RetryAfter is the HTTP header of that name in seconds; 0: none.
 	RetryAfter int
+	// SessionID is the HTTP header of a session that began; empty for none.
+	SessionID string
 }
 
 // Handle answers one message. It returns soon after ctx is done, which is how a request is cancelled: then nothing is
@@ -133,7 +153,7 @@ func (s *Server) Handle(ctx context.Context, req *Request) (resp Response) {
 			c.fail(internalError())
 		}
 		c.end()
-		resp = Response{Body: c.out, Status: c.status, RetryAfter: c.retryAfter}
+		resp = Response{Body: c.out, Status: c.status, RetryAfter: c.retryAfter, SessionID: c.sessionID}
 	}()
 	switch m := &req.Message; {
 	case m.IsResponse:
@@ -141,11 +161,12 @@ func (s *Server) Handle(ctx context.Context, req *Request) (resp Response) {
 	case m.ID == nil:
 		c.notification()
 	default:
-		if err := c.request(ctx); err != nil && ctx.Err() == nil {
+		c.ctx = ctx
+		if err := c.request(); err != nil {
 			c.out = req.Buf
-			c.fail(c.failure(err))
-		} else if err != nil {
-			c.out = req.Buf
+			if c.ctx.Err() == nil {
+				c.fail(c.failure(err))
+			}
 		}
 	}
 	return resp
@@ -155,9 +176,13 @@ func (s *Server) Handle(ctx context.Context, req *Request) (resp Response) {
 type call struct {
 	server *Server
 	req    *Request
-	rev    *revision
-	meta   requestMeta
-	caller Caller
+	// ctx ends when the request is cancelled; the call lives within one call of Handle.
+	ctx context.Context
+	rev *revision
+	// session is a legacy request's.
+	session *Session
+	meta    requestMeta
+	caller  Caller
 	// uri is the resource that the request names; empty for none.
 	uri string
 	// notes sends the request's notifications; nil when it asked for none.
@@ -167,12 +192,19 @@ type call struct {
 	out        []byte
 	status     int
 	retryAfter int
+	sessionID  string
 }
 
 // request answers a request or says why not.
-func (c *call) request(ctx context.Context) error {
+func (c *call) request() error {
 	if err := c.open(); err != nil {
 		return err
+	}
+	if !c.rev.modern && c.req.Lasting != nil {
+		c.ctx = c.req.Lasting
+	}
+	if c.session != nil {
+		c.ctx = c.session.begin(c.ctx, c)
 	}
 	method := c.req.Message.Method
 	handle := c.handler(method)
@@ -181,13 +213,13 @@ func (c *call) request(ctx context.Context) error {
 	}
 	c.caller = Caller{Principal: c.req.Principal, Remote: c.req.Remote, Meta: append(provider.JSON(nil), c.meta.raw...)}
 	if c.server.opts.Admit != nil {
-		release, err := c.server.opts.Admit(ctx, &c.caller, method)
+		release, err := c.server.opts.Admit(c.ctx, &c.caller, method)
 		if err != nil {
 			return refused(err)
 		}
 		c.release = release
 	}
-	return handle(c, ctx)
+	return handle(c, c.ctx)
 }
 
 // end gives back what the call holds.
@@ -197,22 +229,45 @@ func (c *call) end() {
 	}
 	if c.release != nil {
 		c.release()
-		c.release = nil
+	}
+	if c.session != nil {
+		c.session.end(c)
 	}
 }
 
-// notification takes a message that wants no answer. All are accepted: those with a meaning concern the transport
-// ([CancelledID]), and a client may send others (rule P9).
+// notification takes a message that wants no answer. All are accepted: a client may send others than those with a meaning
+// (rule P9).
 func (c *call) notification() {
 	c.status = http.StatusAccepted
 	if h := c.req.Header; h != nil && len(h.Method) > 0 && (len(h.Method) > 1 || h.Method[0] != c.req.Message.Method) {
 		c.fail(headerMismatch(HeaderMethod))
+		return
+	}
+	if readMeta(c.req.Message.Params).version != nil {
+		return
+	}
+	s, err := c.findSession()
+	if err != nil {
+		c.fail(c.failure(err))
+		return
+	}
+	if id := CancelledID(&c.req.Message); id != nil && s != nil && c.req.Header != nil {
+		s.cancel(id)
 	}
 }
 
-// response takes an answer to a request of the server's. It sends none, so there is nothing to do (rule T2).
+// response takes an answer to a request of the server's. It sends none, so there is nothing to do (rule T2); a legacy client's
+// is accepted, since those revisions allow it.
 func (c *call) response() {
-	if c.req.Header != nil {
+	s, err := c.findSession()
+	switch {
+	case err != nil:
+		f := c.failure(err)
+		f.noID = true
+		c.fail(f)
+	case s != nil:
+		c.status = http.StatusAccepted
+	case c.req.Header != nil:
 		c.fail(&failure{
 			wire:   jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a response was sent where no request was pending"},
 			status: http.StatusBadRequest, noID: true,
@@ -238,6 +293,10 @@ func (c *call) failure(err error) *failure {
 	}
 	return c.providerFailure(err)
 }
+
+// Ordered reports whether a message must be answered before the next one of its connection is read, because it changes
+// how that one is read.
+func Ordered(m *jsonrpc.Message) bool { return m.Method == methodInitialize }
 
 // CancelledID returns the id of the request that a notifications/cancelled message ends; nil for any other message and
 // for one that names none.

@@ -17,8 +17,10 @@ type revision struct {
 	resultType, cacheHints, serverInfo bool
 	// title, icons, lastModified and meta are members of resources and templates; meta of contents too.
 	title, icons, lastModified, meta bool
-	// context is a parameter of completions; progressText the message of a progress notification.
-	context, progressText bool
+	// context is a parameter of completions; completions a capability; progressText the message of a progress notification.
+	context, completions, progressText bool
+	// batch says that a message may be an array of messages.
+	batch bool
 	// notFound is the code for a missing resource.
 	notFound int
 	// unknownMethod is the HTTP status that goes with an unknown method.
@@ -35,8 +37,29 @@ func table() []*revision {
 			name: "2026-07-28", modern: true,
 			resultType: true, cacheHints: true, serverInfo: true,
 			title: true, icons: true, lastModified: true, meta: true,
-			context: true, progressText: true,
+			context: true, completions: true, progressText: true,
 			notFound: jsonrpc.CodeInvalidParams, unknownMethod: http.StatusNotFound,
+		},
+		{
+			name:  "2025-11-25",
+			title: true, icons: true, lastModified: true, meta: true,
+			context: true, completions: true, progressText: true,
+			notFound: codeLegacyNotFound, unknownMethod: http.StatusOK,
+		},
+		{
+			name:  "2025-06-18",
+			title: true, lastModified: true, meta: true,
+			context: true, completions: true, progressText: true,
+			notFound: codeLegacyNotFound, unknownMethod: http.StatusOK,
+		},
+		{
+			name:        "2025-03-26",
+			completions: true, progressText: true, batch: true,
+			notFound: codeLegacyNotFound, unknownMethod: http.StatusOK,
+		},
+		{
+			name:     "2024-11-05",
+			notFound: codeLegacyNotFound, unknownMethod: http.StatusOK,
 		},
 	}
 }

@@ -71,8 +71,11 @@ func appendImplementation(out []byte, o *Options, title bool) []byte {
 // appendCapabilities writes what is served (rule D2).
 func (c *call) appendCapabilities(out []byte, f *Features) []byte {
 	out = append(out, `{"resources":{}`...)
-	if f.Completions {
+	if f.Completions && c.rev.completions {
 		out = append(out, `,"completions":{}`...)
+	}
+	if c.server.opts.Logging && !c.rev.modern {
+		out = append(out, `,"logging":{}`...)
 	}
 	return append(out, '}')
 }

@@ -18,6 +18,7 @@ import (
 type pipe struct {
 	server *mcp.Server
 	opts   Options
+	conn   *mcp.Conn
 	ctx    context.Context // of all requests; the pipe lives within one call of Serve
 
 	// out carries whole lines to the writer. flush, when closed, asks it to end when out is empty; stop ends it at once
@@ -51,7 +52,7 @@ const queue = 64
 
 func newPipe(ctx context.Context, s *mcp.Server, opts Options) *pipe {
 	return &pipe{
-		server: s, opts: opts, ctx: ctx,
+		server: s, opts: opts, conn: new(mcp.Conn), ctx: ctx,
 		out: make(chan line, queue), flush: make(chan struct{}), stop: make(chan struct{}),
 		buffers:  sync.Pool{New: func() any { return new([]byte) }},
 		inflight: make(map[string]*entry),
@@ -83,6 +84,10 @@ func (p *pipe) read(r io.Reader) error {
 // message takes one line, which belongs to it.
 func (p *pipe) message(text []byte) {
 	m, err := jsonrpc.Decode(text)
+	if err != nil && jsonrpc.IsBatch(text) {
+		p.batch(text, err)
+		return
+	}
 	if err != nil {
 		p.sendError(m.ID, err)
 		return
@@ -94,7 +99,20 @@ func (p *pipe) message(text []byte) {
 	if id := mcp.CancelledID(&m); id != nil {
 		p.cancel(id)
 	}
-	p.server.Handle(p.ctx, &mcp.Request{Message: m, Principal: p.opts.Principal})
+	p.server.Handle(p.ctx, &mcp.Request{Message: m, Principal: p.opts.Principal, Conn: p.conn})
+}
+
+// batch takes a line that is an array. It is answered in turn, before the next line: only an old revision sends any.
+func (p *pipe) batch(text []byte, refusal *jsonrpc.Error) {
+	buf := p.buffer()
+	resp, ok := p.server.HandleBatch(p.ctx, &mcp.Request{Principal: p.opts.Principal, Conn: p.conn, Buf: *buf}, text)
+	if !ok {
+		p.sendError(nil, refusal)
+		return
+	}
+	if *buf = resp.Body; len(*buf) > 0 {
+		p.send(buf, nil)
+	}
 }
 
 // request starts a request, unless its id is in flight (rule P8) or there are too many.
@@ -122,20 +140,27 @@ func (p *pipe) request(m jsonrpc.Message) {
 		p.send(buf, nil)
 		return
 	}
-	go func() {
-		defer p.end()
-		defer cancel()
-		buf := p.buffer()
-		resp := p.server.Handle(ctx, &mcp.Request{
-			Message: m, Principal: p.opts.Principal, Stream: &stream{p, e}, Buf: *buf,
-		})
-		*buf = resp.Body
-		// The id is free before its answer can be seen: a client may use it again at once.
-		p.remove(key, e)
-		if len(*buf) > 0 {
-			p.send(buf, e)
-		}
-	}()
+	if mcp.Ordered(&m) {
+		p.run(ctx, m, e, key)
+		return
+	}
+	go p.run(ctx, m, e, key)
+}
+
+// run answers a request.
+func (p *pipe) run(ctx context.Context, m jsonrpc.Message, e *entry, key string) {
+	defer p.end()
+	defer e.cancel()
+	buf := p.buffer()
+	resp := p.server.Handle(ctx, &mcp.Request{
+		Message: m, Principal: p.opts.Principal, Conn: p.conn, Stream: &stream{p, e}, Buf: *buf,
+	})
+	*buf = resp.Body
+	// The id is free before its answer can be seen: a client may use it again at once.
+	p.remove(key, e)
+	if len(*buf) > 0 {
+		p.send(buf, e)
+	}
 }
 
 func (p *pipe) remove(key string, e *entry) {

@@ -1,0 +1,287 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/reshost/reshost/host/internal/jsonrpc"
+	"github.com/reshost/reshost/host/provider"
+)
+
+// Session is what a legacy client negotiated by initialize (rules E1 to E3). Modern requests beside it know nothing of it.
+type Session struct {
+	id  string
+	rev *revision
+	// owner is who began it: nobody else may use it.
+	owner identity
+
+	mu sync.Mutex // guards what follows
+	// level is the least severity of log lines that the client wants; -1 for none.
+	level int
+	used  time.Time
+	// calls are the requests in flight, for notifications/cancelled. Two may share an id: on HTTP nothing forbids it.
+	calls map[*call]context.CancelFunc
+}
+
+// identity is the part of a principal that does not change from request to request.
+type identity struct{ issuer, subject, tenant string }
+
+func identityOf(p *provider.Principal) identity {
+	if p == nil {
+		return identity{}
+	}
+	return identity{p.Issuer, p.Subject, p.Tenant}
+}
+
+// Conn is a connection whose requests share a session once one has begun: a pipe.
+type Conn struct {
+	mu      sync.Mutex // guards session
+	session *Session
+}
+
+// get returns the session; nil for none.
+func (c *Conn) get() *Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// sessions holds the sessions that HTTP clients name by their id.
+type sessions struct {
+	max  int
+	idle time.Duration
+
+	mu   sync.Mutex // guards byID
+	byID map[string]*Session
+}
+
+// add begins a session; nil when there are too many.
+func (l *sessions) add(s *Session) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.byID) >= l.max {
+		for id, old := range l.byID {
+			if old.expired(l.idle) {
+				delete(l.byID, id)
+			}
+		}
+	}
+	if len(l.byID) >= l.max {
+		return false
+	}
+	s.id = rand.Text()
+	l.byID[s.id] = s
+	return true
+}
+
+// get returns a live session of that owner's, and counts it as used. One of somebody else's looks like none.
+func (l *sessions) get(id string, owner identity) *Session {
+	l.mu.Lock()
+	s := l.byID[id]
+	if s != nil && s.expired(l.idle) {
+		delete(l.byID, id)
+		s = nil
+	}
+	l.mu.Unlock()
+	if s == nil || s.owner != owner {
+		return nil
+	}
+	s.mu.Lock()
+	s.used = time.Now()
+	s.mu.Unlock()
+	return s
+}
+
+// remove ends a session, with its requests.
+func (l *sessions) remove(s *Session) {
+	l.mu.Lock()
+	delete(l.byID, s.id)
+	l.mu.Unlock()
+	s.cancel(nil)
+}
+
+// expired reports whether nobody used the session for that long. A request in flight is use.
+func (s *Session) expired(idle time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.calls) == 0 && time.Since(s.used) >= idle
+}
+
+// begin counts a call in and returns the context that its cancellation ends.
+func (s *Session) begin(ctx context.Context, c *call) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[c] = cancel
+	return ctx
+}
+
+// end counts a call out.
+func (s *Session) end(c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cancel := s.calls[c]; cancel != nil {
+		cancel()
+		delete(s.calls, c)
+	}
+	s.used = time.Now()
+}
+
+// cancel ends the calls with that id; all for nil.
+func (s *Session) cancel(id jsonrpc.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c, cancel := range s.calls {
+		if id == nil || c.req.Message.ID.Key() == id.Key() {
+			cancel()
+		}
+	}
+}
+
+func (s *Session) setLevel(level int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.level = level
+}
+
+func (s *Session) logLevel() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.level
+}
+
+// session returns the session that a legacy message belongs to; nil and no error where none is named.
+func (c *call) findSession() (*Session, error) {
+	if c.req.Conn != nil {
+		return c.req.Conn.get(), nil
+	}
+	h := c.req.Header
+	if h == nil || len(h.Session) == 0 || c.server.newestLegacy() == nil {
+		return nil, nil
+	}
+	var s *Session
+	if len(h.Session) == 1 {
+		s = c.server.sessions.get(h.Session[0], identityOf(c.req.Principal))
+	}
+	if s == nil {
+		// The client then begins a new one (2025-11-25, basic/transports, Session Management).
+		return nil, &failure{wire: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the session is unknown or has ended"}, status: http.StatusNotFound}
+	}
+	for _, v := range h.ProtocolVersion {
+		if r := c.server.revision(v); r == nil || r.modern {
+			return nil, c.server.unsupported("Unsupported protocol version", v)
+		}
+	}
+	return s, nil
+}
+
+// EndSession ends the session that an HTTP DELETE names, and returns the status of its answer.
+func (s *Server) EndSession(h *Header, p *provider.Principal) int {
+	if s.newestLegacy() == nil {
+		return http.StatusMethodNotAllowed
+	}
+	if len(h.Session) != 1 {
+		return http.StatusBadRequest
+	}
+	session := s.sessions.get(h.Session[0], identityOf(p))
+	if session == nil {
+		return http.StatusNotFound
+	}
+	s.sessions.remove(session)
+	return http.StatusNoContent
+}
+
+// Legacy reports whether the server serves a revision that begins with initialize.
+func (s *Server) Legacy() bool { return s.newestLegacy() != nil }
+
+func (s *Server) newestLegacy() *revision {
+	for _, r := range s.revisions {
+		if !r.modern {
+			return r
+		}
+	}
+	return nil
+}
+
+// initialize begins a session (rule E2). The version is the one asked for when it is served, else the newest.
+func (c *call) initialize(context.Context) error {
+	var requested, capabilities []byte
+	for o := jsonrpc.Members(c.req.Message.Params); o.Next(); {
+		switch {
+		case o.Is("protocolVersion"):
+			requested = o.Value
+		case o.Is("capabilities"):
+			capabilities = o.Value
+		}
+	}
+	if jsonrpc.KindOf(requested) != jsonrpc.Text {
+		return badParams(`"protocolVersion" must be a string`)
+	}
+	if jsonrpc.KindOf(capabilities) != jsonrpc.Map {
+		return badParams(`"capabilities" must be an object`)
+	}
+	c.rev = c.server.newestLegacy()
+	if r := c.server.revision(jsonrpc.String(requested)); r != nil && !r.modern {
+		c.rev = r
+	}
+	if err := c.beginSession(); err != nil {
+		return err
+	}
+	f := c.server.backend.Features(context.Background(), &c.caller)
+	out := jsonrpc.AppendResultHead(c.out, c.req.Message.ID)
+	out = jsonrpc.AppendString(append(out, `{"protocolVersion":`...), c.rev.name)
+	out = c.appendCapabilities(append(out, `,"capabilities":`...), &f)
+	out = appendImplementation(append(out, `,"serverInfo":`...), &c.server.opts, c.rev.title)
+	c.out = append(appendText(out, `,"instructions":`, c.server.opts.Instructions), "}}"...)
+	return nil
+}
+
+// beginSession makes the session of the revision chosen, for the pipe or under a new id. A second initialize is refused, and the
+// first stays in force.
+func (c *call) beginSession() error {
+	s := &Session{
+		rev: c.rev, owner: identityOf(c.req.Principal), level: -1, used: time.Now(),
+		calls: make(map[*call]context.CancelFunc),
+	}
+	if conn := c.req.Conn; conn != nil {
+		conn.mu.Lock()
+		defer conn.mu.Unlock()
+		if conn.session != nil {
+			return c.initializedBefore()
+		}
+		conn.session = s
+		return nil
+	}
+	if c.session != nil {
+		return c.initializedBefore()
+	}
+	if !c.server.sessions.add(s) {
+		return refused(&Refusal{RetryAfterMillis: 60_000})
+	}
+	c.sessionID = s.id
+	return nil
+}
+
+func (c *call) initializedBefore() error {
+	return &failure{wire: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the session is initialized already"}, status: http.StatusBadRequest}
+}
+
+// ping answers ping.
+func (c *call) ping(context.Context) error {
+	c.out = append(jsonrpc.AppendResultHead(c.out, c.req.Message.ID), "{}}"...)
+	return nil
+}
+
+// setLevel answers logging/setLevel.
+func (c *call) setLevel(ctx context.Context) error {
+	for o := jsonrpc.Members(c.req.Message.Params); o.Next(); {
+		if level := severity(jsonrpc.String(o.Value)); o.Is("level") && level >= 0 {
+			c.session.setLevel(level)
+			return c.ping(ctx)
+		}
+	}
+	return badParams(`"level" must be one of the levels of RFC 5424`)
+}
