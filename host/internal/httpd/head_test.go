@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/reshost/reshost/host/internal/httpd"
+	"github.com/reshost/reshost/host/internal/mcp"
 	"github.com/reshost/reshost/host/provider"
 )
 
@@ -283,13 +284,17 @@ func TestResponseIsRefused(t *testing.T) {
 	}
 }
 
-// H3.
+// H3: only POST, and DELETE where legacy sessions are served.
 func TestMethods(t *testing.T) {
+	modern := mcp.NewServer(&backend{}, &mcp.Options{Revisions: []string{"2026-07-28"}})
 	for _, method := range []string{"GET", "HEAD", "DELETE", "PUT", "PATCH", "OPTIONS"} {
 		r := readRequest()
 		r.Method = method
-		w := serve(httpd.New(server(&backend{}), nil), r)
-		if w.Code != 405 || !strings.Contains(w.Header().Get("Allow"), "POST") {
+		w := serve(httpd.New(modern, nil), r)
+		if w.Code != 405 || w.Header().Get("Allow") != "POST, OPTIONS" {
+			t.Errorf("%s: status %d, Allow %q", method, w.Code, w.Header().Get("Allow"))
+		}
+		if w = serve(httpd.New(server(&backend{}), nil), r); method != "DELETE" && (w.Code != 405 || w.Header().Get("Allow") != "POST, DELETE, OPTIONS") {
 			t.Errorf("%s: status %d, Allow %q", method, w.Code, w.Header().Get("Allow"))
 		}
 	}
@@ -319,7 +324,7 @@ func TestCORS(t *testing.T) {
 			t.Errorf("preflight: %s is not allowed", name)
 		}
 	}
-	for name, want := range map[string]string{"Access-Control-Allow-Origin": "https://app.test", "Vary": "Origin", "Access-Control-Allow-Methods": "POST"} {
+	for name, want := range map[string]string{"Access-Control-Allow-Origin": "https://app.test", "Vary": "Origin", "Access-Control-Allow-Methods": "POST, DELETE, OPTIONS"} {
 		if got := w.Header().Get(name); got != want {
 			t.Errorf("preflight: %s is %q, want %q", name, got, want)
 		}

@@ -162,11 +162,13 @@ func (s *Server) Handle(ctx context.Context, req *Request) (resp Response) {
 		c.notification()
 	default:
 		c.ctx = ctx
-		if err := c.request(); err != nil {
+		err := c.request()
+		switch {
+		case c.ctx.Err() != nil:
+			c.out = req.Buf // cancelled: nothing is sent for it, whatever it came to
+		case err != nil:
 			c.out = req.Buf
-			if c.ctx.Err() == nil {
-				c.fail(c.failure(err))
-			}
+			c.fail(c.failure(err))
 		}
 	}
 	return resp
