@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // docs is the folder of the project's pages.
-const docs = "../../../../docs"
+const docs = "../../docs"
 
 // golden compares got with a file, which -update writes.
 func golden(t *testing.T, name string, got []byte) {
