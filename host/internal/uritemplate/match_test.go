@@ -201,6 +201,9 @@ func TestMatch(t *testing.T) {
 			{uri: "x:%20", no: true},
 			{uri: "x:0", no: true},
 		}},
+		{name: "an authority is no value", template: "urn:{+x}", cases: []uriCase{
+			{uri: "urn:a/b", want: vars("x", "a/b")}, {uri: "urn:/a", want: vars("x", "/a")}, {uri: "urn://a", no: true},
+		}},
 		{name: "two simple variables", template: "geo:{lat,lon}", cases: []uriCase{
 			{uri: "geo:1,2", want: vars("lat", "1", "lon", "2")},
 			{uri: "geo:1", no: true},
@@ -260,6 +263,8 @@ func TestCanonical(t *testing.T) {
 		{"file:///{+path}", "file:///a%3Fb%23c%40d", "file:///a%3Fb%23c@d"},
 		{"docs://{name}", "docs://A%3Ab%40c", "docs://A:b%40c"},
 		{"docs://{+path}", "docs://a%40b/c%40d", "docs://a%40b/c@d"},
+		{"docs://{+p}:{x}", "docs://a/b:x%40y", "docs://a/b:x@y"},
+		{"docs://{+p}:{x}", "docs://a:x%40y", "docs://a:x%40y"},
 		{"docs://{name}", "docs://[::A]", "docs://%5B::A%5D"},
 		{"docs://Acme/{a}:{b}", "docs://ACME/x%3Ay%2C:z%3A", "docs://acme/x%3Ay,:z%3A"},
 		{"docs://c{?page,limit}", "docs://c?limit=%2F&page=a%26b", "docs://c?page=a%26b&limit=/"},
