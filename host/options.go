@@ -166,3 +166,6 @@ func (r CacheRules) clone() CacheRules {
 	r.Public = slices.Clone(r.Public)
 	return r
 }
+
+// Revisions returns the names of the protocol revisions that a host can serve, newest first.
+func Revisions() []string { return mcp.Revisions() }

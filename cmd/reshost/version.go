@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reshost/reshost/abi"
+	"github.com/reshost/reshost/host"
 )
 
 // versionInfo is the form of `version --json`.
@@ -29,7 +30,7 @@ const develVersion = "devel"
 func buildVersion() versionInfo {
 	v := versionInfo{
 		Version: develVersion, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Revisions: []string{tryRevision}, ABI: abi.Version, ABIMinor: abi.Minor,
+		Revisions: host.Revisions(), ABI: abi.Version, ABIMinor: abi.Minor,
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
