@@ -2,7 +2,6 @@ package main
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/reshost/reshost/sdk-guest/go/reshost"
 )
@@ -68,8 +67,8 @@ func (s *server) completeName(fs reshost.FS, path, before, typed string, out *re
 
 // propose adds one entry and reports whether more are wanted.
 func propose(out *reshost.Completion, before, name string, e *reshost.FileInfo) bool {
-	if !servable(name) || !utf8.ValidString(name) {
-		return true // a value is text, and it would not lead to the file
+	if !servable(name) {
+		return true
 	}
 	if e.Dir {
 		return out.Add(before + name + "/")

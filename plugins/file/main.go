@@ -118,7 +118,7 @@ func (s *server) list(req *reshost.ListRequest, out *reshost.ListResponse) error
 		}
 		annotations.LastModifiedMillis = w.entry.ModMillis
 		if !out.Add(reshost.Resource{
-			URI: view(w.uri), Name: displayName(w.entry.Name), MIMEType: typeByName(w.entry.Name),
+			URI: view(w.uri), Name: w.entry.Name, MIMEType: typeByName(w.entry.Name),
 			Size: reshost.Bytes(w.entry.Size), Annotations: &annotations,
 		}, w.position()) {
 			return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/reshost/reshost/plugins/internal/body"
 	"github.com/reshost/reshost/sdk-guest/go/reshost"
@@ -152,7 +151,7 @@ func (s *server) sendFiles(req *reshost.ReadRequest, out *reshost.Response, f *f
 		info := *e
 		info.Name, info.Version = name, strings.Clone(e.Version)
 		files = append(files, body.File{
-			Path: f.path + "/" + name, Info: info, URI: string(uri), MIMEType: typeByName(name), Name: displayName(name),
+			Path: f.path + "/" + name, Info: info, URI: string(uri), MIMEType: typeByName(name), Name: name,
 		})
 		return nil
 	})
@@ -183,12 +182,4 @@ func tooLarge(what string, limit int64, unit string) error {
 	return &reshost.Error{
 		Code: reshost.CodeTooLarge, Message: what + " than the limit of " + n + " " + unit, Detail: `{"limit":` + n + `}`,
 	}
-}
-
-// displayName returns an entry's name as valid UTF-8, as a list's name must be.
-func displayName(name string) string {
-	if utf8.ValidString(name) {
-		return name
-	}
-	return strings.ToValidUTF8(name, "\ufffd")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"strings"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/reshost/reshost/sdk-guest/go/reshost"
@@ -185,6 +186,8 @@ func (w *walk) refill(f *frame) error {
 // view returns b as a string that shares its memory: it is for a call that does not keep it.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// servable reports whether an entry's name can stand in a URI that reads back: no template value may hold a backslash,
-// which is a separator elsewhere.
-func servable(name string) bool { return name != "" && strings.IndexByte(name, '\\') < 0 }
+// servable reports whether an entry's name can stand in a URI that reads back. The host takes no value of a template that
+// is not UTF-8 or holds a backslash, which is a separator elsewhere.
+func servable(name string) bool {
+	return name != "" && strings.IndexByte(name, '\\') < 0 && utf8.ValidString(name)
+}
