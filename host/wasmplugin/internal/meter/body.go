@@ -89,6 +89,7 @@ func (f *funcPass) body(r reader, fn uint32) {
 	f.spill, f.length = spill{}, -1
 	f.charges = append(f.charges[:0], charge{weight: 1, at: -1})
 	f.readLocals()
+	f.move(len(f.typ.params) + len(f.typ.results))
 	f.ctrl = append(f.ctrl, frame{op: opBlock, results: f.typ.results})
 	for len(f.ctrl) > 0 && f.r.ok() {
 		f.instruction()

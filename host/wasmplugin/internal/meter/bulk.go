@@ -19,9 +19,27 @@ const (
 	bulkValue = bulkFrom // of memory.fill
 )
 
-// fillBody is memory.fill(to, value, len), charged and cut into chunks. What
-// does not lie within the memory is given to the instruction as it is, which
-// traps before it writes.
+// bulkBody stands before a memory.fill or memory.copy and has its three
+// operands: it charges for the length and hands them on. What is longer than a
+// chunk goes through long first, which does the most of it and hands back the
+// rest. It is apart so that short ones, by far the most, stay fast.
+func (h *helpers) bulkBody(long uint32) []byte {
+	b := appendS64([]byte{opLocalGet, bulkLen, opI32Const}, chunk)
+	b = append(b, opI32GtU, opIf, typeVoid, opLocalGet, bulkTo, opLocalGet, bulkFrom, opLocalGet, bulkLen, opCall)
+	b = appendU32(b, h.first+long)
+	b = append(b, opLocalSet, bulkLen, opLocalSet, bulkFrom, opLocalSet, bulkTo, opEnd)
+	b = appendU32(append(b, opGlobalGet), h.fuel)
+	b = append(b, opLocalGet, bulkLen, opI32Const, bytesPerUnit, opI32ShrU)
+	return appendOperands(h.refuelIfBelowZero(h.taken(b, h.fuel)))
+}
+
+func appendOperands(b []byte) []byte {
+	return append(b, opLocalGet, bulkTo, opLocalGet, bulkFrom, opLocalGet, bulkLen)
+}
+
+// fillBody is memory.fill(to, value, len), charged, a chunk at a time as long
+// as more than one is left. What does not lie within the memory is left to the
+// instruction as it is, which traps before it writes.
 func (h *helpers) fillBody() []byte {
 	b := appendWithin(appendWhileLong(nil), bulkTo)
 	b = append(b, opIf, typeVoid)
@@ -29,9 +47,7 @@ func (h *helpers) fillBody() []byte {
 	b = appendS64(append(b, opLocalGet, bulkTo, opLocalGet, bulkValue, opI32Const), chunk)
 	b = append(b, opMiscPrefix, miscMemoryFill, 0)
 	b = appendStep(b, bulkTo, opI32Add)
-	b = appendAgain(b)
-	b = append(b, opLocalGet, bulkTo, opLocalGet, bulkValue, opLocalGet, bulkLen, opCall)
-	return append(appendU32(b, h.first+helpBytes), opMiscPrefix, miscMemoryFill, 0)
+	return appendOperands(appendAgain(b))
 }
 
 // copyBody is memory.copy(to, from, len), likewise: from the front when the
@@ -51,9 +67,7 @@ func (h *helpers) copyBody() []byte {
 		b = append(appendS64(b, chunk), opI32Sub)
 	}
 	b = append(appendS64(append(b, opI32Const), chunk), opMiscPrefix, miscMemoryCopy, 0, 0, opEnd)
-	b = appendAgain(b)
-	b = append(b, opLocalGet, bulkTo, opLocalGet, bulkFrom, opLocalGet, bulkLen, opCall)
-	return append(appendU32(b, h.first+helpBytes), opMiscPrefix, miscMemoryCopy, 0, 0)
+	return appendOperands(appendAgain(b))
 }
 
 // appendWhileLong opens "loop { if len > chunk {".

@@ -23,14 +23,16 @@ const (
 
 // The functions that the pass adds, in the order of their indexes.
 const (
-	helpRefuel = iota // () -> ()
-	helpEnter         // () -> (): a counter is below zero at a function's entry
-	helpBytes         // (n) -> n: charge for bytes of memory
-	helpPages         // memory.grow
-	helpItems         // (n) -> n: charge for a table operation
-	helpGrow          // (n) -> n: charge for table.grow
-	helpFill          // memory.fill in chunks
-	helpCopy          // memory.copy in chunks
+	helpRefuel   = iota // () -> ()
+	helpEnter           // () -> (): a counter is below zero at a function's entry
+	helpBytes           // (n) -> n: charge for bytes of memory
+	helpPages           // memory.grow
+	helpItems           // (n) -> n: charge for a table operation
+	helpGrow            // (n) -> n: charge for table.grow
+	helpFill            // (to, value, len) -> the same: charge for memory.fill
+	helpCopy            // (to, from, len) -> the same: charge for memory.copy
+	helpLongFill        // all but the last part of a long one
+	helpLongCopy
 	helpCount
 )
 
@@ -43,7 +45,7 @@ type helpers struct {
 	types       []funcType
 	typeCharge  uint32 // type (i32) -> i32
 	typeVoid    uint32 // type () -> ()
-	typeBulk    uint32 // type (i32, i32, i32) -> ()
+	typeBulk    uint32 // type (i32, i32, i32) -> (i32, i32, i32)
 }
 
 // addWrapTypes settles the indexes of everything that is added, and adds a
@@ -54,7 +56,7 @@ func (m *module) addWrapTypes() {
 	h.stack, h.pages = h.fuel+1, h.fuel+2
 	h.yield = uint32(len(m.imports))
 	h.first = uint32(len(m.funcs) + 1)
-	h.types = []funcType{{params: "i", results: "i"}, {}, {params: "iii"}}
+	h.types = []funcType{{params: "i", results: "i"}, {}, {params: "iii", results: "iii"}}
 	h.typeCharge = uint32(len(m.types))
 	h.typeVoid, h.typeBulk = h.typeCharge+1, h.typeCharge+2
 	m.wrapTypes = make(map[string]uint32)
@@ -183,14 +185,18 @@ func (m *module) helperBodies() [helpCount][]byte {
 
 	b[helpBytes] = h.chargeBody([]byte{opLocalGet, 0, opI32Const, bytesPerUnit, opI32ShrU})
 
-	b[helpPages] = []byte{opUnreachable}
 	// A unit for an element; what is longer than any table traps.
 	b[helpItems] = h.chargeBody(appendAtMost(nil, 1<<17))
 	grow := appendS64(append(appendAtMost(nil, 1<<17), opI32Const), 1<<17)
 	b[helpGrow] = h.chargeBody(append(grow, opI32Add))
-	b[helpFill], b[helpCopy] = []byte{opUnreachable}, []byte{opUnreachable}
+	for i := range b {
+		if b[i] == nil { // in a module without a memory nothing calls it
+			b[i] = []byte{opUnreachable}
+		}
+	}
 	if m.memory != nil {
-		b[helpPages], b[helpFill], b[helpCopy] = h.growBody(), h.fillBody(), h.copyBody()
+		b[helpPages], b[helpFill], b[helpCopy] = h.growBody(), h.bulkBody(helpLongFill), h.bulkBody(helpLongCopy)
+		b[helpLongFill], b[helpLongCopy] = h.fillBody(), h.copyBody()
 	}
 	return b
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/reshost/reshost/host/wasmplugin/internal/meter"
@@ -76,7 +77,8 @@ func newInstance(tb testing.TB, rt wazero.Runtime, wasm []byte) *instance {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	mod, err := rt.InstantiateWithConfig(context.Background(), res.Wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
+	ctx := experimental.WithMemoryAllocator(context.Background(), experimental.MemoryAllocatorFunc(reserve))
+	mod, err := rt.InstantiateWithConfig(ctx, res.Wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -85,6 +87,23 @@ func newInstance(tb testing.TB, rt wazero.Runtime, wasm []byte) *instance {
 	i.snapshot()
 	return i
 }
+
+// reserve allocates a memory that grows in place: the engine's own would be
+// copied at each growth, and nothing can interrupt that.
+func reserve(_, most uint64) experimental.LinearMemory {
+	return &reserved{make([]byte, min(most, 64<<20))}
+}
+
+type reserved struct{ all []byte }
+
+func (r *reserved) Reallocate(size uint64) []byte {
+	if size > uint64(len(r.all)) {
+		return nil
+	}
+	return r.all[:size:size]
+}
+
+func (r *reserved) Free() { r.all = nil }
 
 func (i *instance) snapshot() {
 	if m := i.mod.Memory(); i.res.Memory {

@@ -39,7 +39,7 @@ func TestLimits(t *testing.T) {
 		{"memory", func(n int) []byte { return mod(sec(5, cat(0, leb(uint32(n))))) }, meter.MaxPages, "pages of memory: 65537"},
 		{"values moved", func(n int) []byte { // each block carries 100 values in and out
 			t := strings.Repeat(tI32, 100)
-			return mod(sec(1, typ(t, t)), sec(3, []byte{0}), sec(10, body(nil, repeat(100, 0x20, 0), repeat(n, 0x10, 0))))
+			return mod(sec(1, typ(t, t)), sec(3, []byte{0}), sec(10, body(nil, repeat(100, 0x20, 0), repeat(n-1, 0x10, 0))))
 		}, meter.MaxMoves / 200, "values moved by calls and branches: 2000200"},
 		{"element entries", func(n int) []byte {
 			return mod(sec(1, typ("", "")), sec(3, []byte{0}), sec(9, cat(1, 0, leb(uint32(n-1)), make([]byte, n-1)), cat(1, 0, 1, 0)), sec(10, body(nil)))

@@ -61,10 +61,8 @@ func (f *funcPass) bulkMemory(sub byte, length int64) {
 		f.weigh(int(length >> bytesPerUnit))
 	case sub == miscMemoryFill:
 		f.callHelper(helpFill)
-		return
 	case sub == miscMemoryCopy:
 		f.callHelper(helpCopy)
-		return
 	default:
 		f.callHelper(helpBytes)
 	}

@@ -45,12 +45,12 @@ func (m *module) nameSubsection(id byte, r *reader) {
 		m.moduleName = r.name("module name")
 	case nameFunctions:
 		m.funcNames = m.funcNames[:0]
-		readNameMap(r, func(f funcName) { m.funcNames = append(m.funcNames, f) })
+		readNameMap(r, MaxFunctions+MaxImports, func(f funcName) { m.funcNames = append(m.funcNames, f) })
 	case nameLocals:
-		n := r.count("functions with local names", MaxModule, 2)
+		n := r.count("functions with local names", MaxFunctions+MaxImports, 2)
 		for i := 0; i < n && r.ok(); i++ {
 			r.u32()
-			readNameMap(r, func(funcName) {})
+			readNameMap(r, MaxModule, func(funcName) {})
 		}
 	default:
 		return
@@ -58,8 +58,8 @@ func (m *module) nameSubsection(id byte, r *reader) {
 	r.done("a name subsection")
 }
 
-func readNameMap(r *reader, keep func(funcName)) {
-	n := r.count("names", MaxModule, 2)
+func readNameMap(r *reader, limit int, keep func(funcName)) {
+	n := r.count("names", limit, 2)
 	for i := 0; i < n && r.ok(); i++ {
 		f := funcName{index: r.u32(), name: r.name("name")}
 		if r.ok() {

@@ -29,10 +29,10 @@ type work struct {
 
 var (
 	goWork = []work{
-		{"hot", 100_000}, {"fib", 18}, {"sorted", 500}, {"counted", 3000}, {"floats", 20_000}, {"text", 4000}, {"deep", 500}, {"caught", 30},
+		{"hot", 100_000}, {"fib", 18}, {"sorted", 500}, {"counted", 3000}, {"floats", 20_000}, {"text", 4000}, {"deep", 3000}, {"caught", 30},
 	}
 	cWork = []work{
-		{"hot", 100_000}, {"fib", 20}, {"sieve", 50_000}, {"matrix", 2}, {"copies", 10_000}, {"indirect", 50_000}, {"deep", 1000}, {"parse", 500},
+		{"hot", 100_000}, {"fib", 20}, {"sieve", 50_000}, {"matrix", 2}, {"copies", 10_000}, {"indirect", 50_000}, {"deep", 4000}, {"parse", 500},
 	}
 )
 

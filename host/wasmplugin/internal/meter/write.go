@@ -165,7 +165,7 @@ func (m *module) appendCode(out []byte) []byte {
 
 func (m *module) helperNames() []funcName {
 	names := make([]funcName, helpCount)
-	for i, n := range [helpCount]string{"refuel", "enter", "charge_bytes", "memory_grow", "charge_items", "charge_grow", "memory_fill", "memory_copy"} {
+	for i, n := range [helpCount]string{"refuel", "enter", "charge_bytes", "memory_grow", "charge_items", "charge_grow", "charge_fill", "charge_copy", "long_fill", "long_copy"} {
 		names[i] = funcName{index: m.helpers.first + uint32(i), name: n}
 	}
 	return names
