@@ -39,7 +39,8 @@ type PolicyRequest struct {
 	Op Op
 	// Principal is the caller; never nil, and Anonymous when nobody was identified.
 	Principal *Principal
-	// URI is normalised (RFC 3986 section 6.2.2), never as the client spelled it. It is empty for OpTemplates.
+	// URI is normalised (RFC 3986 section 6.2.2), never as the client spelled it, with reserved characters of a template's
+	// values bare where they can stand ("R&D", not "R%26D") and literal authorities in lower case. It is empty for OpTemplates.
 	URI string
 	// Prefix says that URI is only how every URI in question begins, because the rest is not known yet: in OpComplete and,
 	// of a value whose other variables are open, in OpRead. Allow then answers whether any such URI may be permitted.

@@ -105,7 +105,8 @@ type Var struct{ Name, Value string }
 // ReadRequest asks for one resource.
 type ReadRequest struct {
 	Caller
-	// URI is normalised (RFC 3986 section 6.2.2).
+	// URI is normalised (RFC 3986 section 6.2.2), and one spelling of all that give the template the same Vars. Of a direct
+	// resource it is the URI in Info.Resources.
 	URI string
 	// Template is the URITemplate that matched and TemplateIndex its place in Info.Templates; for a direct resource they are
 	// "" and -1.
