@@ -51,6 +51,7 @@ func (h *Host) serverOptions() *mcp.Options {
 	return &mcp.Options{
 		Logger: h.log, Name: h.opts.Name, Title: h.opts.Title, Version: h.opts.Version,
 		Instructions: h.opts.Instructions, Revisions: h.opts.Revisions, Admit: h.admitRemote,
+		MaxDepth: h.opts.Limits.JSONDepth, MaxSessions: h.opts.Limits.Sessions, SessionIdle: h.opts.Limits.SessionIdle,
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 type Limits struct {
 	// RequestBytes is the most bytes of one message from a client. Default 4 MiB. Over it: HTTP 413.
 	RequestBytes int64
-	// JSONDepth is how deep a message's JSON may nest. Default 64.
+	// JSONDepth is how deep a message's JSON may nest. Default 64; off means 1,000, since depth costs stack.
 	JSONDepth int
 	// URIBytes is the longest URI, template value or completion value. Default 8 KiB, which is also the most.
 	URIBytes int
@@ -30,6 +30,10 @@ type Limits struct {
 	// callers. Calls in process, stdio and loopback addresses without a principal are not counted. Default 64. Over it:
 	// unavailable, HTTP 429.
 	PrincipalRequests int
+	// Sessions is how many sessions of legacy clients live at once over HTTP. Default 1,000.
+	Sessions int
+	// SessionIdle is how long a session lives without a request. Default 30 min.
+	SessionIdle time.Duration
 	// WriteStall is how long an answer may make no progress towards its client before the connection is closed. Default
 	// 10 s.
 	WriteStall time.Duration
@@ -39,7 +43,7 @@ type Limits struct {
 func (l Limits) withDefaults() Limits {
 	return Limits{
 		RequestBytes:      limit(l.RequestBytes, 4<<20, math.MaxInt64),
-		JSONDepth:         limit(l.JSONDepth, 64, math.MaxInt),
+		JSONDepth:         min(limit(l.JSONDepth, 64, maxJSONDepth), maxJSONDepth),
 		URIBytes:          min(limit(l.URIBytes, maxURIBytes, maxURIBytes), maxURIBytes),
 		MetaBytes:         limit(l.MetaBytes, 64<<10, math.MaxInt),
 		PageBytes:         limit(l.PageBytes, 1<<20, math.MaxInt64),
@@ -48,11 +52,16 @@ func (l Limits) withDefaults() Limits {
 		Call:              limit(l.Call, 10*time.Second, math.MaxInt64),
 		Requests:          limit(l.Requests, 1024, math.MaxInt),
 		PrincipalRequests: limit(l.PrincipalRequests, 64, math.MaxInt),
+		Sessions:          limit(l.Sessions, 1000, math.MaxInt),
+		SessionIdle:       limit(l.SessionIdle, 30*time.Minute, math.MaxInt64),
 		WriteStall:        limit(l.WriteStall, 10*time.Second, math.MaxInt64),
 	}
 }
 
-const maxURIBytes = 8 << 10
+const (
+	maxURIBytes  = 8 << 10
+	maxJSONDepth = 1000
+)
 
 func limit[T ~int | ~int64](v, def, off T) T {
 	switch {

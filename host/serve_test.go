@@ -364,11 +364,45 @@ func TestMetaKeys(t *testing.T) {
 	}
 }
 
+// Limits of messages reach the transports.
+func TestMessageLimits(t *testing.T) {
+	deep := message("7", "resources/list", `"x":`+strings.Repeat("[", 80)+strings.Repeat("]", 80))
+	for _, tt := range []struct {
+		name string
+		give host.Limits
+		want string
+	}{
+		{name: "default depth", want: "-32600"},
+		{name: "deeper", give: host.Limits{JSONDepth: 100}, want: "docs://index"},
+		{name: "off", give: host.Limits{JSONDepth: -1}, want: "docs://index"},
+		{name: "a short message", give: host.Limits{JSONDepth: -1, RequestBytes: 100}, want: "error"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, &host.Options{Limits: tt.give}, docs("docs"))
+			var out bytes.Buffer
+			if err := h.ServeStdio(t.Context(), strings.NewReader(deep+"\n"), &out); err != nil || !strings.Contains(out.String(), tt.want) {
+				t.Errorf("stdio: %s, %v", out.String(), err)
+			}
+			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(deep))
+			for k, v := range map[string]string{"Content-Type": "application/json", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "resources/list"} {
+				r.Header.Set(k, v)
+			}
+			w := httptest.NewRecorder()
+			h.Handler().ServeHTTP(w, r)
+			if !strings.Contains(w.Body.String(), tt.want) {
+				t.Errorf("HTTP %d: %s", w.Code, w.Body)
+			}
+		})
+	}
+}
+
 // A failed request is one line in the log, whichever way it came.
 func TestOneLogLine(t *testing.T) {
 	var log logBuffer
 	p := docs("docs")
-	p.read = func(context.Context, *provider.ReadRequest) (*provider.ReadResult, error) { return nil, errors.New("the cause") }
+	p.read = func(context.Context, *provider.ReadRequest) (*provider.ReadResult, error) {
+		return nil, errors.New("the cause")
+	}
 	h := newHost(t, &host.Options{Logger: log.logger()}, p)
 	if w := post(h.Handler(), remote, "resources/read", "docs://a", `"uri":"docs://a"`); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "cause") {
 		t.Errorf("HTTP %d: %s", w.Code, w.Body)

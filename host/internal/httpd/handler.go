@@ -252,7 +252,7 @@ func (x *exchange) post() {
 	if !x.readBody(buf) {
 		return
 	}
-	m, err := jsonrpc.Decode(*buf)
+	m, err := x.h.server.Decode(*buf)
 	if err != nil && !jsonrpc.IsBatch(*buf) {
 		x.answer(http.StatusBadRequest, jsonrpc.AppendError(nil, m.ID, err))
 		return

@@ -31,7 +31,7 @@ const (
 
 // Limits of one message; its length is the transports' matter.
 const (
-	// MaxDepth is how deep objects and arrays may nest.
+	// MaxDepth is how deep objects and arrays may nest, where [DecodeDepth] is not told another number.
 	MaxDepth = 64
 	// MaxID is the most bytes of an id, which every answer and many notifications repeat.
 	MaxID = 1024
@@ -86,9 +86,12 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code
 const errBatch = "batches are not supported: send one message at a time"
 
 // Decode decodes one message. On failure the message holds the id, when it could be read, and nothing else.
-func Decode(data []byte) (Message, *Error) {
+func Decode(data []byte) (Message, *Error) { return DecodeDepth(data, MaxDepth) }
+
+// DecodeDepth is Decode for messages that nest at most maxDepth deep.
+func DecodeDepth(data []byte, maxDepth int) (Message, *Error) {
 	var names [24]name // enough for most messages, and on the stack
-	s := scanner{data: data, names: names[:0]}
+	s := scanner{data: data, maxDepth: maxDepth, names: names[:0]}
 	var e envelope
 	if err := s.message(&e); err != nil {
 		return Message{ID: FindID(data)}, err

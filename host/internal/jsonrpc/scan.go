@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -12,6 +13,8 @@ type scanner struct {
 	data  []byte
 	pos   int
 	depth int
+	// maxDepth bounds depth; 0 means MaxDepth.
+	maxDepth int
 	// names is a stack of the names seen in the objects that are open; side holds those that were written with escapes,
 	// decoded.
 	names []name
@@ -121,8 +124,8 @@ func (s *scanner) literal(word string) *Error {
 
 func (s *scanner) enter() *Error {
 	s.depth++
-	if s.depth > MaxDepth {
-		return invalid(fmt.Sprintf("nested deeper than %d", MaxDepth))
+	if limit := cmp.Or(s.maxDepth, MaxDepth); s.depth > limit {
+		return invalid(fmt.Sprintf("nested deeper than %d", limit))
 	}
 	s.pos++
 	s.space()

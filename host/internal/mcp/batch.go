@@ -30,7 +30,7 @@ func (s *Server) HandleBatch(ctx context.Context, req *Request, data []byte) (Re
 		}
 		one := *req
 		one.Buf = out
-		m, err := jsonrpc.Decode(text)
+		m, err := s.Decode(text)
 		if err != nil {
 			out = jsonrpc.AppendError(out, m.ID, err)
 			continue

@@ -26,6 +26,8 @@ type Options struct {
 	Revisions []string
 	// Logging lets a provider's log lines reach the clients that ask for them (rule N3).
 	Logging bool
+	// MaxDepth is how deep a message's JSON may nest. 0: 64.
+	MaxDepth int
 	// MaxSessions bounds the sessions of legacy clients over HTTP, which end when SessionIdle passes without a request.
 	// 0: 1,000 and 30 min.
 	MaxSessions int
@@ -66,6 +68,11 @@ type Server struct {
 	// tail ends a complete result: the _meta that names the server, and the closing braces.
 	tail     []byte
 	sessions sessions
+}
+
+// Decode decodes one message within the server's limits. On failure the message holds the id, when it could be read.
+func (s *Server) Decode(data []byte) (jsonrpc.Message, *jsonrpc.Error) {
+	return jsonrpc.DecodeDepth(data, s.opts.MaxDepth)
 }
 
 // NewServer returns a Server for b.

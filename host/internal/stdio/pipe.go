@@ -83,7 +83,7 @@ func (p *pipe) read(r io.Reader) error {
 
 // message takes one line, which belongs to it.
 func (p *pipe) message(text []byte) {
-	m, err := jsonrpc.Decode(text)
+	m, err := p.server.Decode(text)
 	if err != nil && jsonrpc.IsBatch(text) {
 		p.batch(text, err)
 		return
