@@ -204,8 +204,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodDelete:
 		x.delete()
 	default:
-		header.Set("Allow", h.allow())
-		x.reject(http.StatusMethodNotAllowed, "the method is not allowed: use POST", nil)
+		x.methodNotAllowed()
 	}
 }
 
@@ -312,6 +311,12 @@ func (x *exchange) header() *mcp.Header {
 	}
 }
 
+// methodNotAllowed answers a method without a message, and so without a JSON-RPC error (rule H3).
+func (x *exchange) methodNotAllowed() {
+	x.w.Header().Set("Allow", x.h.allow())
+	x.answer(http.StatusMethodNotAllowed, nil)
+}
+
 // delete ends a legacy client's session.
 func (x *exchange) delete() {
 	principal, ok := x.authenticate()
@@ -322,8 +327,7 @@ func (x *exchange) delete() {
 	case http.StatusNoContent:
 		x.w.WriteHeader(status)
 	case http.StatusMethodNotAllowed:
-		x.w.Header().Set("Allow", x.h.allow())
-		x.reject(status, "the method is not allowed: use POST", nil)
+		x.methodNotAllowed()
 	default:
 		x.reject(status, "no such session", nil)
 	}

@@ -114,11 +114,11 @@ func ownOrigin(origin, host string) bool {
 // options answers OPTIONS: a browser's preflight, which carries no credentials, or a plain one.
 func (x *exchange) options() {
 	header := x.w.Header()
-	header.Set("Allow", x.h.allow())
 	if len(x.h.origins) == 0 {
-		x.reject(http.StatusMethodNotAllowed, "no web origin is allowed here", nil)
+		x.methodNotAllowed() // no page may call
 		return
 	}
+	header.Set("Allow", x.h.allow())
 	if x.r.Header.Get("Origin") != "" {
 		header.Set("Access-Control-Allow-Methods", x.h.allow())
 		header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID")
