@@ -84,7 +84,7 @@ func (j *readJob) checkPart(ctx context.Context, c *provider.Content) (bool, err
 	if err := checkObject(c.Meta, j.opts.Limits.MetaBytes); err != nil {
 		return false, fault("the _meta of a part: " + err.Error())
 	}
-	if j.opts.Policy != nil && c.Text && c.MIMEType == mimeDirectory {
+	if j.opts.Policy != nil && isDirectory(c.MIMEType) {
 		c.Body = j.filterEntries(ctx, c.Body)
 	}
 	return true, nil
@@ -123,6 +123,12 @@ func (j *readJob) filterEntries(ctx context.Context, body []byte) []byte {
 		}
 	}
 	return kept
+}
+
+// isDirectory reports whether a media type is a folder's, in whatever case and with whatever parameters.
+func isDirectory(mimeType string) bool {
+	kind, _, _ := strings.Cut(mimeType, ";")
+	return strings.EqualFold(strings.TrimSpace(kind), mimeDirectory)
 }
 
 // fault is a provider's breach of its contract.

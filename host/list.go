@@ -236,8 +236,12 @@ func (w *walk) guestPage(v *view) error {
 		w.stop() // the provider says that there is more: it need not be asked
 		return nil
 	}
+	meta, err := w.grantedMeta(w.caller, v)
+	if err != nil {
+		return err
+	}
 	probing := w.full
-	res, err := w.callList(v)
+	res, err := w.callList(v, meta)
 	given := w.given
 	w.given = false
 	switch code := provider.CodeOf(err); {
@@ -265,15 +269,11 @@ func (w *walk) guestPage(v *view) error {
 }
 
 // callList asks for enough entries to fill the page; one is enough to know that there is another page.
-func (w *walk) callList(v *view) (res *provider.ListResult, err error) {
+func (w *walk) callList(v *view, meta provider.JSON) (res *provider.ListResult, err error) {
 	if !v.calls.enter() {
 		return nil, errRetired
 	}
 	defer v.calls.leave()
-	meta, err := w.grantedMeta(w.caller, v)
-	if err != nil {
-		return nil, err
-	}
 	want := 1
 	if !w.full {
 		want = w.maxItems - w.items

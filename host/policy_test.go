@@ -110,6 +110,10 @@ func TestPolicyOnParts(t *testing.T) {
 			name: "a folder's lines", code: "ok", uris: []string{"docs://folder"}, body: "docs://a\ndocs://b%20c\n",
 			give: []provider.Content{folder("docs://a\ndocs://secret\ndocs://s%65cret\ndocs://unlisted\ndocs://b%20c\nnonsense\nhttps://x.test/\n")},
 		},
+		{
+			name: "a folder by another name", code: "ok", uris: []string{"docs://folder"}, body: "docs://a\n",
+			give: []provider.Content{{MIMEType: "Inode/Directory; charset=utf-8", Body: []byte("docs://a\ndocs://secret\n")}},
+		},
 		{name: "a folder without a line left is an empty one", give: []provider.Content{folder("docs://secret")}, code: "ok", uris: []string{"docs://folder"}},
 	}
 	for _, tt := range tests {
