@@ -256,12 +256,17 @@ func (x *exchange) post() {
 		x.answer(http.StatusBadRequest, jsonrpc.AppendError(nil, m.ID, err))
 		return
 	}
+	x.handle(&m, err, *buf, principal, accept.events)
+}
+
+// handle passes a message on, or a batch, and writes the answer. refusal is why body is not one message, nil when it is.
+func (x *exchange) handle(m *jsonrpc.Message, refusal *jsonrpc.Error, body []byte, principal *provider.Principal, events bool) {
 	out := x.h.buffer()
 	defer x.h.recycle(out)
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
 	defer context.AfterFunc(x.h.ctx, cancel)()
-	req := mcp.Request{Message: m, Principal: principal, Remote: remote(x.r.RemoteAddr), Header: x.header(), Buf: *out}
+	req := mcp.Request{Message: *m, Principal: principal, Remote: remote(x.r.RemoteAddr), Header: x.header(), Buf: *out}
 	if req.Header.Session != nil {
 		lasting, cancel := context.WithCancel(context.WithoutCancel(x.r.Context()))
 		defer cancel()
@@ -269,17 +274,17 @@ func (x *exchange) post() {
 		req.Lasting = lasting
 	}
 	var stream *eventStream
-	if accept.events && m.IsRequest() {
+	if events && m.IsRequest() {
 		stream = &eventStream{x: x}
 		req.Stream = stream
 	}
 	var resp mcp.Response
-	if err == nil {
+	if refusal == nil {
 		resp = x.h.server.Handle(ctx, &req)
-	} else if batch, ok := x.h.server.HandleBatch(ctx, &req, *buf); ok {
+	} else if batch, ok := x.h.server.HandleBatch(ctx, &req, body); ok {
 		resp = batch
 	} else {
-		resp = mcp.Response{Body: jsonrpc.AppendError(*out, nil, err), Status: http.StatusBadRequest}
+		resp = mcp.Response{Body: jsonrpc.AppendError(*out, nil, refusal), Status: http.StatusBadRequest}
 	}
 	*out = resp.Body
 	x.respond(&resp, stream, m.IsRequest())
