@@ -60,7 +60,7 @@ func newPlugin() *reshost.Plugin {
 			URITemplate: schemeDocs + "://{name}",
 			Name:        "document",
 			Title:       "A Markdown document",
-			Description: "A document of the folder, by its file name; " + schemeDocs + "://" + indexName + " lists them.",
+			Description: "A document of the folder, by its file name. The document " + indexName + " lists them all.",
 			Vars:        []reshost.Var{{Name: varName, Complete: s.complete}},
 			Read:        s.read,
 		}},
