@@ -150,3 +150,19 @@ func TestScalarTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestReadme shows that the configuration in the project's README is one.
+func TestReadme(t *testing.T) {
+	page, err := os.ReadFile("../../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), "```yaml\n")
+	text, _, ended := strings.Cut(rest, "```")
+	if !ok || !ended {
+		t.Fatal("the README has no configuration")
+	}
+	if _, err := Parse("f.yaml", []byte(text), testEnvironment); err != nil {
+		t.Error(err)
+	}
+}
