@@ -132,8 +132,10 @@ func TestDecode(t *testing.T) {
 	}{
 		{"unknown varint and bytes are skipped", &abi.Cursor{}, "\x78\x05\x0a\x01x\x7a\x02zz", &abi.Cursor{Next: "x"}, nil},
 		{"the last of two counts", &abi.Cursor{}, "\x0a\x01x\x0a\x01y", &abi.Cursor{Next: "y"}, nil},
-		{"paired lists may come one after the other", &abi.ReadRequest{}, "\x1a\x01a\x1a\x01b\x22\x011\x22\x012",
-			&abi.ReadRequest{Vars: []abi.Var{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}}, nil},
+		{
+			"paired lists may come one after the other", &abi.ReadRequest{}, "\x1a\x01a\x1a\x01b\x22\x011\x22\x012",
+			&abi.ReadRequest{Vars: []abi.Var{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}}, nil,
+		},
 		{"any number but zero is true", &abi.Content{}, "\x18\x07", &abi.Content{Text: true}, nil},
 		{"greatest number", &abi.Progress{}, "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", &abi.Progress{Done: 1<<64 - 1}, nil},
 		{"a longer form of a number", &abi.Progress{}, "\x08\x85\x80\x00", &abi.Progress{Done: 5}, nil},

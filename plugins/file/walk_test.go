@@ -222,11 +222,14 @@ func TestListOfRoots(t *testing.T) {
 	}{
 		{"none", nil, nil, nil},
 		{
-			"side by side", map[string]fs.FS{"b": inner, "a": inner}, map[string]string{"a": "/y", "b": "/my%20docs"},
+			"side by side",
+			map[string]fs.FS{"b": inner, "a": inner},
+			map[string]string{"a": "/y", "b": "/my%20docs"},
 			[]string{"file:///y/x", "file:///my%20docs/x"},
 		},
 		{
-			"one in another", map[string]fs.FS{"in": inner, "out": outer},
+			"one in another",
+			map[string]fs.FS{"in": inner, "out": outer},
 			map[string]string{"in": "/srv/inner", "out": "/srv"},
 			[]string{"file:///srv/inner/x", "file:///srv/a", "file:///srv/inner2/x", "file:///srv/z"},
 		},

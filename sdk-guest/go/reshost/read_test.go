@@ -35,16 +35,26 @@ func TestBodies(t *testing.T) {
 		read      func(out *reshost.Response) error
 		want      []reshosttest.Part
 	}{
-		{"text", "t://plain", func(o *reshost.Response) error { return o.Text("é") },
-			[]reshosttest.Part{part("text/plain", true, "é")}},
-		{"text of a typed resource", "t://direct", func(o *reshost.Response) error { return o.TextBytes([]byte("# a")) },
-			[]reshosttest.Part{part("text/markdown", true, "# a")}},
-		{"bytes", "t://plain", func(o *reshost.Response) error { return o.Bytes([]byte{0, 255}) },
-			[]reshosttest.Part{part("application/octet-stream", false, "\x00\xff")}},
-		{"empty text (FS-09)", "t://plain", func(o *reshost.Response) error { return o.Text("") },
-			[]reshosttest.Part{part("text/plain", true, "")}},
-		{"json", "t://plain", func(o *reshost.Response) error { return o.JSON([]byte(`{"a":1}`)) },
-			[]reshosttest.Part{part("application/json", true, `{"a":1}`)}},
+		{
+			"text", "t://plain", func(o *reshost.Response) error { return o.Text("é") },
+			[]reshosttest.Part{part("text/plain", true, "é")},
+		},
+		{
+			"text of a typed resource", "t://direct", func(o *reshost.Response) error { return o.TextBytes([]byte("# a")) },
+			[]reshosttest.Part{part("text/markdown", true, "# a")},
+		},
+		{
+			"bytes", "t://plain", func(o *reshost.Response) error { return o.Bytes([]byte{0, 255}) },
+			[]reshosttest.Part{part("application/octet-stream", false, "\x00\xff")},
+		},
+		{
+			"empty text (FS-09)", "t://plain", func(o *reshost.Response) error { return o.Text("") },
+			[]reshosttest.Part{part("text/plain", true, "")},
+		},
+		{
+			"json", "t://plain", func(o *reshost.Response) error { return o.JSON([]byte(`{"a":1}`)) },
+			[]reshosttest.Part{part("application/json", true, `{"a":1}`)},
+		},
 		{"parts, streamed", "t://direct", func(o *reshost.Response) error {
 			o.SetTTL(0)
 			o.SetETag("v1")
@@ -81,31 +91,47 @@ func TestFailures(t *testing.T) {
 		read reshost.ReadFunc
 		want reshosttest.Failure
 	}{
-		{"not found", func(*reshost.ReadRequest, *reshost.Response) error { return reshost.NotFound("no 1") },
-			reshosttest.Failure{Code: reshost.CodeNotFound, Message: "no 1"}},
-		{"denied", func(*reshost.ReadRequest, *reshost.Response) error { return reshost.Denied("") },
-			reshosttest.Failure{Code: reshost.CodeDenied, Message: "denied"}},
-		{"unavailable", func(*reshost.ReadRequest, *reshost.Response) error { return reshost.Unavailable("later", 1500) },
-			reshosttest.Failure{Code: reshost.CodeUnavailable, Message: "later", RetryAfterMillis: 1500}},
+		{
+			"not found", func(*reshost.ReadRequest, *reshost.Response) error { return reshost.NotFound("no 1") },
+			reshosttest.Failure{Code: reshost.CodeNotFound, Message: "no 1"},
+		},
+		{
+			"denied", func(*reshost.ReadRequest, *reshost.Response) error { return reshost.Denied("") },
+			reshosttest.Failure{Code: reshost.CodeDenied, Message: "denied"},
+		},
+		{
+			"unavailable", func(*reshost.ReadRequest, *reshost.Response) error { return reshost.Unavailable("later", 1500) },
+			reshosttest.Failure{Code: reshost.CodeUnavailable, Message: "later", RetryAfterMillis: 1500},
+		},
 		{"detail", func(*reshost.ReadRequest, *reshost.Response) error {
 			return &reshost.Error{Code: reshost.CodeInvalid, Message: "m", Detail: `{"line":3}`}
 		}, reshosttest.Failure{Code: reshost.CodeInvalid, Message: "m", Detail: `{"line":3}`}},
-		{"unsupported", func(*reshost.ReadRequest, *reshost.Response) error { return reshost.Unsupported("no") },
-			reshosttest.Failure{Code: reshost.CodeUnsupported, Message: "no"}},
-		{"any other error", func(*reshost.ReadRequest, *reshost.Response) error { return errors.New("secret") },
-			reshosttest.Failure{Code: reshost.CodeInternal, Message: "secret"}},
-		{"an error without a code", func(*reshost.ReadRequest, *reshost.Response) error { return &reshost.Error{Message: "m"} },
-			reshosttest.Failure{Code: reshost.CodeInternal, Message: "m"}},
-		{"no part", func(*reshost.ReadRequest, *reshost.Response) error { return nil },
-			reshosttest.Failure{Code: reshost.CodeInternal, Message: "the handler of t://x/1 wrote no part"}},
+		{
+			"unsupported", func(*reshost.ReadRequest, *reshost.Response) error { return reshost.Unsupported("no") },
+			reshosttest.Failure{Code: reshost.CodeUnsupported, Message: "no"},
+		},
+		{
+			"any other error", func(*reshost.ReadRequest, *reshost.Response) error { return errors.New("secret") },
+			reshosttest.Failure{Code: reshost.CodeInternal, Message: "secret"},
+		},
+		{
+			"an error without a code", func(*reshost.ReadRequest, *reshost.Response) error { return &reshost.Error{Message: "m"} },
+			reshosttest.Failure{Code: reshost.CodeInternal, Message: "m"},
+		},
+		{
+			"no part", func(*reshost.ReadRequest, *reshost.Response) error { return nil },
+			reshosttest.Failure{Code: reshost.CodeInternal, Message: "the handler of t://x/1 wrote no part"},
+		},
 		{"a variable that is not declared", func(r *reshost.ReadRequest, o *reshost.Response) error {
 			return o.Text(r.Var("ide"))
 		}, reshosttest.Failure{
 			Code:    reshost.CodeInternal,
 			Message: `the handler of t://x/{id}{?q} asked for the variable "ide", which Vars does not declare`,
 		}},
-		{"over the limit", func(_ *reshost.ReadRequest, o *reshost.Response) error { return o.Text(strings.Repeat("a", 101)) },
-			reshosttest.Failure{Code: reshost.CodeTooLarge}},
+		{
+			"over the limit", func(_ *reshost.ReadRequest, o *reshost.Response) error { return o.Text(strings.Repeat("a", 101)) },
+			reshosttest.Failure{Code: reshost.CodeTooLarge},
+		},
 		{"over the limit, and the handler goes on", func(_ *reshost.ReadRequest, o *reshost.Response) error {
 			_ = o.Text(strings.Repeat("a", 101))
 			return nil

@@ -28,8 +28,10 @@ func cGuest(tb testing.TB, name string, flags ...string) []byte {
 		tb.Skip("no wasm-ld: C guests are not tested")
 	}
 	out := filepath.Join(tb.TempDir(), "guest.wasm")
-	args := append([]string{"--target=wasm32-unknown-unknown", "-nostdlib", "-O2", "-mbulk-memory", "-Wl,--no-entry",
-		"-Wl,--stack-first", "-Wl,-z,stack-size=1048576", "-o", out, filepath.Join("testdata", "c", name)}, flags...)
+	args := append([]string{
+		"--target=wasm32-unknown-unknown", "-nostdlib", "-O2", "-mbulk-memory", "-Wl,--no-entry",
+		"-Wl,--stack-first", "-Wl,-z,stack-size=1048576", "-o", out, filepath.Join("testdata", "c", name),
+	}, flags...)
 	return build(tb, exec.Command("clang", args...), out)
 }
 
