@@ -355,9 +355,15 @@ func TestBrokenProvidersFail(t *testing.T) {
 		{name: "one call at a time", check: "concurrent use", want: "fails when others run beside it", b: broken{read: func(_ context.Context, _ *provider.ReadRequest, res *provider.ReadResult, err error) (*provider.ReadResult, error) {
 			defer calls.Add(-1000)
 			if calls.Add(1000) >= 2000 {
-				return nil, provider.Errorf(provider.Unavailable, "busy")
+				return nil, provider.Errorf(provider.Internal, "busy")
 			}
 			time.Sleep(time.Millisecond)
+			return res, err
+		}}},
+		{name: "never available to two", check: "concurrent use", want: "unavailable: busy", opts: short, b: broken{read: func(_ context.Context, _ *provider.ReadRequest, res *provider.ReadResult, err error) (*provider.ReadResult, error) {
+			if calls.Add(1) > 50 {
+				return nil, provider.Errorf(provider.Unavailable, "busy")
+			}
 			return res, err
 		}}},
 		{name: "a goroutine left behind", check: "close", want: "Close leaves 1 goroutines behind", opts: short, b: broken{closing: func() error {

@@ -196,7 +196,8 @@ func (k *kit) eachCall(do func(name string, call func(context.Context) error)) {
 	}
 }
 
-// checkConcurrent: calls from many goroutines succeed as they do from one. The race detector sees the rest.
+// checkConcurrent: calls from many goroutines succeed as they do from one; Unavailable may be tried again for ten times
+// Options.Patience, as a pool may be empty for a while. The race detector sees the rest.
 func checkConcurrent(k *kit) {
 	const goroutines, rounds = 8, 4
 	k.open()
@@ -216,7 +217,7 @@ func checkConcurrent(k *kit) {
 		wg.Go(func() {
 			for i := range rounds * len(calls) {
 				c := calls[(g+i)%len(calls)]
-				if err := c.call(k.ctx); err != nil {
+				if err := k.insist(c.call); err != nil {
 					mu.Lock()
 					k.report("%s fails when others run beside it: %v", c.name, err)
 					mu.Unlock()
@@ -227,4 +228,16 @@ func checkConcurrent(k *kit) {
 		})
 	}
 	wg.Wait()
+}
+
+// insist makes a call again while it answers Unavailable, up to ten times Options.Patience.
+func (k *kit) insist(call func(context.Context) error) error {
+	deadline := time.Now().Add(10 * k.opts.Patience)
+	for {
+		err := call(k.ctx)
+		if err == nil || provider.CodeOf(err) != provider.Unavailable || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(k.opts.Patience / 100)
+	}
 }
