@@ -21,8 +21,11 @@ func (x *exchange) readBody(buf *[]byte) bool {
 		x.tooLarge(x.findID())
 		return false
 	}
-	const first = 4 << 10
-	*buf = slices.Grow(*buf, int(min(max(x.r.ContentLength, 0)+1, first)))
+	first := int64(4 << 10)
+	if n := x.r.ContentLength; n >= 0 {
+		first = min(first, n+1)
+	}
+	*buf = slices.Grow(*buf, int(first))
 	x.deadline(x.h.opts.ReadTimeout)
 	for {
 		n, err := x.r.Body.Read((*buf)[len(*buf):cap(*buf)])
