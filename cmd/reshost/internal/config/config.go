@@ -90,8 +90,8 @@ type Limits struct {
 	PrincipalStreams  int      `key:"streams_per_principal" default:"100" soon:"true" doc:"Subscription streams of one caller."`
 	StreamURIs        int      `key:"uris_per_stream" default:"1000" soon:"true" doc:"URIs watched by one stream."`
 	PluginURIs        int      `key:"watched_per_plugin" default:"10000" soon:"true" doc:"Different URIs watched at one plugin."`
-	Sessions          int      `key:"sessions" default:"1000" soon:"true" doc:"Sessions of clients of older revisions."`
-	SessionIdle       Duration `key:"session_idle" default:"30m" soon:"true" doc:"How long such a session may idle."`
+	Sessions          int      `key:"sessions" default:"1000" min:"1" off:"true" doc:"Sessions of clients of older revisions."`
+	SessionIdle       Duration `key:"session_idle" default:"30m" off:"true" doc:"How long such a session may idle."`
 	Write             Duration `key:"write" default:"10s" off:"true" doc:"How long a response may make no progress."`
 }
 
