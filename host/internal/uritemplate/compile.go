@@ -12,7 +12,7 @@ import (
 // reserved are the delimiters of RFC 3986 section 2.2. An encoded value holds none of them.
 const reserved = ":/?#[]@!$&'()*+,;="
 
-var errNoScheme = errors.New("must begin with a literal scheme, such as docs:")
+var errNoScheme = errors.New("must begin with a literal scheme and its colon, such as docs://")
 
 // compile checks that matches can be undone and builds the matcher.
 func (t *Template) compile() error {

@@ -83,7 +83,6 @@ func newQuietRuntime(t *testing.T, ctx context.Context) wazero.Runtime {
 type generator struct {
 	t      *rapid.T
 	fn     int // being written
-	types  []string
 	depth  int
 	size   int
 	labels []string // types that a branch to each open block carries; loops carry none
