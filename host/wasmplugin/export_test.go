@@ -1,0 +1,4 @@
+package wasmplugin
+
+// SharedCache lets tests outside of the package share the folder of compiled code.
+var SharedCache = sharedCache
