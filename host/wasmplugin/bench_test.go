@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -139,26 +138,27 @@ func BenchmarkLoad(b *testing.B) {
 			if err := os.Chmod(dir, 0o700); err != nil {
 				b.Fatal(err)
 			}
-			for b.Loop() {
-				b.StopTimer()
-				runtime.GC()
-				opts := &Options{Logger: slog.New(slog.DiscardHandler), CacheDir: dir}
-				if temperature == "cold" {
-					opts.CacheDir = ""
-				}
+			opts := &Options{Logger: slog.New(slog.DiscardHandler), CacheDir: dir}
+			if temperature == "cold" {
+				opts.CacheDir = ""
+			}
+			once := func() {
 				r, err := NewRuntime(b.Context(), opts)
 				if err != nil {
 					b.Fatal(err)
 				}
-				b.StartTimer()
 				if _, err := r.Load(b.Context(), &cfg); err != nil {
 					b.Fatal(err)
 				}
-				b.StopTimer()
 				if err := r.Close(b.Context()); err != nil {
 					b.Fatal(err)
 				}
-				b.StartTimer()
+			}
+			if temperature == "warm" {
+				once()
+			}
+			for b.Loop() {
+				once()
 			}
 		})
 	}

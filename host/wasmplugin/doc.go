@@ -11,6 +11,12 @@
 //	if err != nil { ... }
 //	err = h.Add(p) // h is a *host.Host
 //
+// # Isolation
+//
+// Under "reset", the default, and "fresh" each call runs on an instance that no other call used, so that nothing of one
+// call can be read in the next; "reset" starts them ahead. Under "shared" instances are reused as they are. README.md says what
+// holds, what does not yet, and what it costs.
+//
 // # Errors
 //
 // [Runtime.Load], [ReadManifest] and [Runtime.Pack] return one line that says what is wrong with the module or its
