@@ -10,6 +10,7 @@
 //	          instruction, or eight bytes of a bulk operation)
 //	stack     bytes left of the call's stack budget
 //	global.N  the guest's global N
+//	pages     the size of its memory as it sees it, one of the globals to restore
 //
 // # A call
 //
