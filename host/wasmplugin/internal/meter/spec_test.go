@@ -57,6 +57,9 @@ type specValue struct {
 // and wants the same results and the same traps; what is invalid or malformed
 // there must be refused here.
 func TestSpecification(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the specification's tests take half a minute")
+	}
 	dir := specDir(t)
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(files) == 0 {
