@@ -32,7 +32,13 @@ func TestCacheFolderOfOthers(t *testing.T) {
 // anew.
 func TestCacheEntries(t *testing.T) {
 	wasm := newGuest(letters).read(ok()).bytes()
-	entry := func(dir string) string { return filepath.Join(dir, digestOf(wasm)) }
+	entry := func(dir string) string {
+		engine, err := engineFolder(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, engine, digestOf(wasm))
+	}
 	codeFile := func(t *testing.T, dir string) string {
 		var file string
 		filepath.Walk(entry(dir), func(p string, st os.FileInfo, err error) error {
@@ -93,7 +99,7 @@ func TestCacheEntries(t *testing.T) {
 			if err := verifySums(entry(dir)); err != nil {
 				t.Errorf("afterwards: %v", err)
 			}
-			if left, _ := filepath.Glob(filepath.Join(dir, "new-*")); len(left) > 0 {
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(entry(dir)), "new-*")); len(left) > 0 {
 				t.Errorf("left over: %v", left)
 			}
 		})

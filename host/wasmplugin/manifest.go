@@ -23,7 +23,7 @@ type Manifest struct {
 	List bool
 	// Capabilities that the plugin imports.
 	Capabilities []Capability
-	// Limits are wishes that can only lower the host's own.
+	// Limits are what the plugin needs; the operator's bound them.
 	Limits ManifestLimits
 	// Isolation is what the plugin needs: "", "reset", "fresh" or "shared".
 	Isolation string
@@ -45,10 +45,10 @@ type Capability struct {
 	Optional bool
 }
 
-// ManifestLimits are limits that a plugin sets itself. Zero: not set.
+// ManifestLimits are what a plugin says about its own use. Zero: not said.
 type ManifestLimits struct {
-	// Timeout of a call.
+	// Timeout is how long a call may take. It counts where it is shorter than the operator's.
 	Timeout time.Duration
-	// Memory of an instance in bytes.
+	// Memory is what an instance needs, in bytes. Where the operator's limit is less, the plugin is not loaded.
 	Memory int64
 }
