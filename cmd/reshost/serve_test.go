@@ -318,7 +318,7 @@ func TestServeStdio(t *testing.T) {
 		t.Fatalf("exit code %d:\n%s", code, &stderr)
 	}
 	answers := stdout.String()
-	for _, want := range []string{`"supportedVersions":["2026-07-28"]`, `-32700`, `"text":"# Hello\n"`, `"code":-32602`} {
+	for _, want := range []string{`"supportedVersions":["2026-07-28"`, `-32700`, `"text":"# Hello\n"`, `"code":-32602`} {
 		if !strings.Contains(answers, want) {
 			t.Errorf("no answer has %s:\n%s", want, answers)
 		}

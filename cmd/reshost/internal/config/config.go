@@ -40,7 +40,7 @@ type Server struct {
 	Origins   []string `key:"origins" example:"[https://app.acme.test]" doc:"Web origins that may call the server, besides pages of the server's own loopback address. A request without an Origin header does not come from a page and passes."`
 	TLS       *TLS     `key:"tls" doc:"Serves HTTPS with this certificate."`
 	PageSize  int      `key:"page_size" default:"1000" min:"1" max:"1000" doc:"Most items in a page of a list."`
-	Revisions []string `key:"revisions" enum:"2026-07-28" doc:"Protocol revisions that are served. Empty: all that this build knows."`
+	Revisions []string `key:"revisions" enum:"2026-07-28|2025-11-25|2025-06-18|2025-03-26|2024-11-05" doc:"Protocol revisions that are served. Empty: all that this build knows."`
 	Keys      []Secret `key:"keys" example:"[\"${file:keys/current}\"]" doc:"Keys for the cursors that clients hold, each 32 bytes in base64. The first seals, the others still open, so that a key can be changed. Absent: one is made and kept in state_dir."`
 }
 
