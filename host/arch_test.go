@@ -46,6 +46,7 @@ func arrows() []arrow {
 		{"host/internal/uritemplate", []string{"host/internal/uri", "host/provider", modTemplate}},
 		// Protocol: transports call the dispatcher, and the dispatcher knows resources only through its Backend.
 		{"host/internal/jsonrpc", nil},
+		{"host/internal/subs", nil},
 		{"host/internal/mcp", []string{"host/internal/jsonrpc", "host/provider", modJSON}},
 		{"host/internal/stdio", []string{"host/internal/mcp", "host/internal/jsonrpc", "host/provider"}},
 		{"host/internal/httpd", []string{"host/internal/mcp", "host/internal/jsonrpc", "host/provider"}},

@@ -23,7 +23,9 @@ func (b backend) Features(context.Context, *mcp.Caller) mcp.Features {
 	var f mcp.Features
 	for _, v := range b.h.snap.Load().views {
 		f.Completions = f.Completions || v.completes()
+		f.Subscribe = f.Subscribe || v.info.Watch
 	}
+	f.ListChanged = true // providers come and go, if nothing else
 	return f
 }
 
@@ -45,6 +47,15 @@ func (b backend) Read(ctx context.Context, c *mcp.Caller, req *mcp.ReadParams) (
 // Complete implements mcp.Backend.
 func (b backend) Complete(ctx context.Context, c *mcp.Caller, req *mcp.CompleteParams) (*mcp.Completion, error) {
 	return b.h.complete(ctx, b.caller(c), req)
+}
+
+// Listen implements mcp.Backend.
+func (b backend) Listen(_ context.Context, c *mcp.Caller, list bool) (mcp.Subscription, error) {
+	s, err := b.h.subscribe(newCaller(c.Principal, c.Remote, nil), list)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (h *Host) serverOptions() *mcp.Options {
@@ -95,5 +106,5 @@ func (h *Host) httpOptions() *httpd.Options {
 }
 
 func (h *Host) stdioOptions() *stdio.Options {
-	return &stdio.Options{Logger: h.log, MaxMessage: int(min(h.opts.Limits.RequestBytes, 1<<31-1)), MaxConcurrent: h.opts.Limits.Requests}
+	return &stdio.Options{Logger: h.log, MaxMessage: int(min(h.opts.Limits.RequestBytes, 1<<31-1)), MaxConcurrent: h.opts.Limits.Requests, Closing: h.serving}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/reshost/reshost/host/internal/httpd"
 	"github.com/reshost/reshost/host/internal/mcp"
 	"github.com/reshost/reshost/host/internal/stdio"
+	"github.com/reshost/reshost/host/internal/subs"
 	"github.com/reshost/reshost/host/provider"
 )
 
@@ -30,6 +31,7 @@ type Host struct {
 	seal   *sealer
 	server *mcp.Server
 	http   *httpd.Handler
+	hub    *subs.Hub
 
 	// snap is what requests see; it is replaced under mu.
 	snap       atomic.Pointer[snapshot]
@@ -43,7 +45,7 @@ type Host struct {
 	// base ends when Close gives up waiting: calls in process and providers that are closing end with it.
 	base  context.Context
 	abort context.CancelFunc
-	// serving ends the stdio sessions.
+	// serving ends the stdio sessions, each with the answers that it owes.
 	serving    context.Context
 	endServing context.CancelFunc
 	sessions   sync.WaitGroup
@@ -72,6 +74,7 @@ func New(opts *Options) (*Host, error) {
 	h.base, h.abort = context.WithCancel(context.Background())
 	h.serving, h.endServing = context.WithCancel(h.base)
 	h.snap.Store(newSnapshot(nil))
+	h.hub = subs.New(h.watchTarget, h.hubOptions())
 	h.server = mcp.NewServer(backend{h}, h.serverOptions())
 	h.http = httpd.New(h.server, h.httpOptions())
 	return h, nil
@@ -95,7 +98,7 @@ func (h *Host) ServeStdio(ctx context.Context, r io.Reader, w io.Writer) error {
 	defer h.sessions.Done()
 	joined, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(h.serving, cancel)()
+	defer context.AfterFunc(h.base, cancel)()
 	err := stdio.Serve(joined, h.server, r, w, h.stdioOptions())
 	if ctx.Err() == nil && h.serving.Err() != nil {
 		return nil
@@ -103,7 +106,7 @@ func (h *Host) ServeStdio(ctx context.Context, r io.Reader, w io.Writer) error {
 	return err
 }
 
-// Close ends the host: new requests are refused, and those in flight are waited for until ctx is done; they are
+// Close ends the host: new requests are refused, subscriptions end with their last message, and requests in flight are waited for until ctx is done; they are
 // cancelled then, and ctx's error is returned. All providers are closed; when one fails at it, so does Close. No goroutine
 // of the host is left when Close returns without ctx's error. Later calls wait for the same end.
 func (h *Host) Close(ctx context.Context) error {
@@ -127,6 +130,7 @@ func (h *Host) Close(ctx context.Context) error {
 func (h *Host) shutdown() {
 	defer close(h.done)
 	h.requests.shut()
+	h.hub.Close()
 	httpErr := h.http.Close(h.base)
 	select {
 	case <-h.requests.idle:
@@ -134,6 +138,7 @@ func (h *Host) shutdown() {
 	}
 	h.endServing()
 	h.sessions.Wait()
+	h.hub.Wait()
 	h.mu.Lock()
 	var units []*unit
 	for _, s := range h.slots {

@@ -34,6 +34,18 @@ type Limits struct {
 	Sessions int
 	// SessionIdle is how long a session lives without a request. Default 30 min.
 	SessionIdle time.Duration
+	// Subscriptions is how many streams of subscriptions are open at once, sessions of legacy clients and loops over
+	// [Host.Watch] included. They are not counted as Requests. Default 10,000. Over it: HTTP 503.
+	Subscriptions int
+	// PrincipalSubscriptions is how many of them one caller may have, counted as in PrincipalRequests. Default 100. Over it:
+	// HTTP 429.
+	PrincipalSubscriptions int
+	// SubscriptionURIs is how many URIs one of them may watch, and how many changes wait in its queue. Default 1,000. Over it:
+	// too_large.
+	SubscriptionURIs int
+	// WatchedURIs is how many distinct URIs of one provider are watched at once. Default 10,000. Over it: more of them are left
+	// out of what is acknowledged.
+	WatchedURIs int
 	// WriteStall is how long an answer may make no progress towards its client before the connection is closed. Default
 	// 10 s.
 	WriteStall time.Duration
@@ -42,19 +54,23 @@ type Limits struct {
 // withDefaults resolves 0 to the defaults and negative values to the largest number, so that code compares only.
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		RequestBytes:      limit(l.RequestBytes, 4<<20, math.MaxInt64),
-		JSONDepth:         min(limit(l.JSONDepth, 64, maxJSONDepth), maxJSONDepth),
-		URIBytes:          min(limit(l.URIBytes, maxURIBytes, maxURIBytes), maxURIBytes),
-		MetaBytes:         limit(l.MetaBytes, 64<<10, math.MaxInt),
-		PageBytes:         limit(l.PageBytes, 1<<20, math.MaxInt64),
-		ReadItems:         limit(l.ReadItems, 100, math.MaxInt),
-		ReadBytes:         limit(l.ReadBytes, 16<<20, math.MaxInt64),
-		Call:              limit(l.Call, 10*time.Second, math.MaxInt64),
-		Requests:          limit(l.Requests, 1024, math.MaxInt),
-		PrincipalRequests: limit(l.PrincipalRequests, 64, math.MaxInt),
-		Sessions:          limit(l.Sessions, 1000, math.MaxInt),
-		SessionIdle:       limit(l.SessionIdle, 30*time.Minute, math.MaxInt64),
-		WriteStall:        limit(l.WriteStall, 10*time.Second, math.MaxInt64),
+		RequestBytes:           limit(l.RequestBytes, 4<<20, math.MaxInt64),
+		JSONDepth:              min(limit(l.JSONDepth, 64, maxJSONDepth), maxJSONDepth),
+		URIBytes:               min(limit(l.URIBytes, maxURIBytes, maxURIBytes), maxURIBytes),
+		MetaBytes:              limit(l.MetaBytes, 64<<10, math.MaxInt),
+		PageBytes:              limit(l.PageBytes, 1<<20, math.MaxInt64),
+		ReadItems:              limit(l.ReadItems, 100, math.MaxInt),
+		ReadBytes:              limit(l.ReadBytes, 16<<20, math.MaxInt64),
+		Call:                   limit(l.Call, 10*time.Second, math.MaxInt64),
+		Requests:               limit(l.Requests, 1024, math.MaxInt),
+		PrincipalRequests:      limit(l.PrincipalRequests, 64, math.MaxInt),
+		Sessions:               limit(l.Sessions, 1000, math.MaxInt),
+		SessionIdle:            limit(l.SessionIdle, 30*time.Minute, math.MaxInt64),
+		Subscriptions:          limit(l.Subscriptions, 10_000, math.MaxInt),
+		PrincipalSubscriptions: limit(l.PrincipalSubscriptions, 100, math.MaxInt),
+		SubscriptionURIs:       limit(l.SubscriptionURIs, 1000, math.MaxInt),
+		WatchedURIs:            limit(l.WatchedURIs, 10_000, math.MaxInt),
+		WriteStall:             limit(l.WriteStall, 10*time.Second, math.MaxInt64),
 	}
 }
 

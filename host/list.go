@@ -99,7 +99,7 @@ func (p *pager) take(size int) bool {
 	return true
 }
 
-// errRetired says that a provider went while a page was being made of it.
+// errRetired says that a provider went while it was being asked.
 var errRetired = errors.New("the provider was replaced or removed")
 
 // walk makes one page of resources.

@@ -74,6 +74,7 @@ func (h *Host) Remove(ctx context.Context, name string) error {
 	h.publish()
 	h.retire(s.live.unit)
 	h.mu.Unlock()
+	h.changed()
 	return s.live.unit.wait(ctx)
 }
 
@@ -188,6 +189,7 @@ func (h *Host) serve(s *slot, v *view) error {
 		h.retire(old.unit)
 	}
 	h.mu.Unlock()
+	h.changed()
 	h.warn(v)
 	if v.stale.Load() {
 		h.refreshSoon(v.unit)
@@ -204,6 +206,13 @@ func (h *Host) publish() {
 		}
 	}
 	h.snap.Store(newSnapshot(views))
+}
+
+// changed tells subscribers that what is served changed, and takes what they watch to those who serve it now. It comes after
+// publish, without the lock.
+func (h *Host) changed() {
+	h.hub.Reroute()
+	h.hub.ListChanged()
 }
 
 // warn logs what is doubtful about a view, once it is served.
@@ -297,6 +306,7 @@ func (h *Host) swap(v *view) error {
 		s.live = v
 		h.publish()
 		h.mu.Unlock()
+		h.changed()
 		h.warn(v)
 		return nil
 	}

@@ -28,19 +28,63 @@ type unit struct {
 	sharedList atomic.Bool
 	// failing is set while List fails.
 	failing atomic.Bool
+	// strange counts the updates of URIs that are not this provider's.
+	strange atomic.Uint64
 }
 
 func (h *Host) newUnit(p provider.Provider, name string) *unit {
 	return &unit{host: h, name: name, gen: h.generation.Add(1), p: p, calls: newGate(), closed: make(chan struct{})}
 }
 
-// Updated implements provider.Events. Nobody watches yet: the subscriptions' table will ask here.
-func (u *unit) Updated(string) {}
+// Updated implements provider.Events. A URI that is not this provider's is ignored; the log says so, ever more seldom.
+func (u *unit) Updated(text string) {
+	snap := u.host.snap.Load()
+	i, ok := snap.byName[u.name]
+	if !ok || snap.views[i].unit != u {
+		return // not served yet, or no longer
+	}
+	r, err := snap.routeText(snap.views[i], text)
+	if err != nil {
+		if n := u.strange.Add(1); n&(n-1) == 0 {
+			u.host.log.Warn("a provider reported a change of what is not its own", "provider", u.name, "uri", cut(text, maxLogged), "times", n, "error", err)
+		}
+		return
+	}
+	u.host.hub.Updated(r.uri)
+}
+
+// maxLogged is how much of a URI stands in the log.
+const maxLogged = 256
 
 // ListChanged implements provider.Events.
 func (u *unit) ListChanged() {
 	u.stale.Store(true)
 	u.host.refreshSoon(u)
+	u.host.hub.ListChanged()
+}
+
+// Watch implements subs.Source. The hub bounds its time.
+func (u *unit) Watch(ctx context.Context, uri string) error {
+	if !u.calls.enter() {
+		return errRetired
+	}
+	defer u.calls.leave()
+	return u.host.call(ctx, "Watch", func(ctx context.Context) error { return u.p.Watch(ctx, uri) })
+}
+
+// Unwatch implements subs.Source.
+func (u *unit) Unwatch(uri string) {
+	if !u.calls.enter() {
+		return // it is closing, which ends every watch
+	}
+	defer u.calls.leave()
+	err := guard("Unwatch", func() error {
+		u.p.Unwatch(uri)
+		return nil
+	})
+	if err != nil {
+		u.host.log.Error("a provider failed", "provider", u.name, "error", err)
+	}
 }
 
 // retire lets no new call in and closes the provider when its last call has ended. The unit is out of the snapshot already,

@@ -50,6 +50,8 @@ type Options struct {
 	ReadTimeout time.Duration
 	// WriteTimeout is how long a client may take without accepting a byte. 0: 10 s.
 	WriteTimeout time.Duration
+	// KeepAlive is after how much silence a stream carries a comment (rule S6). 0: 15 s.
+	KeepAlive time.Duration
 }
 
 // AuthError is how a Principal function says more than 401.
@@ -79,6 +81,9 @@ type Handler struct {
 	// ctx ends when what is in flight must end.
 	ctx    context.Context
 	cancel context.CancelFunc
+	// ending ends when streams must end, each with its last message.
+	ending    context.Context
+	endStream context.CancelFunc
 
 	mu     sync.Mutex // guards what follows
 	closed bool
@@ -98,6 +103,7 @@ func New(s *mcp.Server, opts *Options) *Handler {
 	setDefault(&o.MaxConcurrent, 1024)
 	setDefault(&o.ReadTimeout, 30*time.Second)
 	setDefault(&o.WriteTimeout, 10*time.Second)
+	setDefault(&o.KeepAlive, 15*time.Second)
 	h.log = o.Logger
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
@@ -106,6 +112,7 @@ func New(s *mcp.Server, opts *Options) *Handler {
 	h.origins, h.hosts = originSet(o.Origins), hostSet(o.Hosts)
 	h.buffers.New = func() any { return new([]byte) }
 	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.ending, h.endStream = context.WithCancel(h.ctx)
 	return h
 }
 
@@ -127,8 +134,8 @@ func NewServer(h http.Handler) *http.Server {
 	}
 }
 
-// Close refuses new requests (503), waits for those in flight, and cancels what is left when ctx is done; it then
-// returns the context's error. Later calls do the same.
+// Close refuses new requests (503), lets streams end, waits for what is in flight, and cancels what is left when ctx is done;
+// it then returns the context's error. Later calls do the same.
 func (h *Handler) Close(ctx context.Context) error {
 	h.mu.Lock()
 	if !h.closed {
@@ -138,6 +145,7 @@ func (h *Handler) Close(ctx context.Context) error {
 		}
 	}
 	h.mu.Unlock()
+	h.endStream()
 	defer h.cancel()
 	select {
 	case <-h.idle:
@@ -201,6 +209,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.post()
 	case http.MethodOptions:
 		x.options()
+	case http.MethodGet:
+		x.get()
 	case http.MethodDelete:
 		x.delete()
 	default:
@@ -211,7 +221,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // allow names the methods of the endpoint.
 func (h *Handler) allow() string {
 	if h.server.Legacy() {
-		return "POST, DELETE, OPTIONS"
+		return "GET, POST, DELETE, OPTIONS"
 	}
 	return "POST, OPTIONS"
 }
@@ -241,32 +251,51 @@ func (x *exchange) post() {
 	}
 	select {
 	case x.h.slots <- struct{}{}:
-		defer func() { <-x.h.slots }()
 	default:
 		x.refuse(&mcp.Refusal{RetryAfterMillis: 1000})
 		return
 	}
-	buf := x.h.buffer()
-	defer x.h.recycle(buf)
-	if !x.readBody(buf) {
+	held := holding{h: x.h, in: x.h.buffer()}
+	defer held.release()
+	if !x.readBody(held.in) {
 		return
 	}
-	m, err := x.h.server.Decode(*buf)
-	if err != nil && !jsonrpc.IsBatch(*buf) {
+	m, err := x.h.server.Decode(*held.in)
+	if err != nil && !jsonrpc.IsBatch(*held.in) {
 		x.answer(http.StatusBadRequest, jsonrpc.AppendError(nil, m.ID, err))
 		return
 	}
-	x.handle(&m, err, *buf, principal, accept.events)
+	x.handle(&m, err, &held, principal, accept.events)
 }
 
-// handle passes a message on, or a batch, and writes the answer. refusal is why body is not one message, nil when it is.
-func (x *exchange) handle(m *jsonrpc.Message, refusal *jsonrpc.Error, body []byte, principal *provider.Principal, events bool) {
-	out := x.h.buffer()
-	defer x.h.recycle(out)
+// holding is what a request holds while it is answered: a slot, the buffer of its body, and that of its answer. A request that
+// becomes a stream gives it back.
+type holding struct {
+	h       *Handler
+	in, out *[]byte
+}
+
+func (l *holding) release() {
+	if l.in == nil {
+		return
+	}
+	<-l.h.slots
+	l.h.recycle(l.in)
+	if l.out != nil {
+		l.h.recycle(l.out)
+	}
+	l.in, l.out = nil, nil
+}
+
+// handle passes a message on, or a batch, and writes the answer. refusal is why the body is not one message, nil when it is.
+func (x *exchange) handle(m *jsonrpc.Message, refusal *jsonrpc.Error, held *holding, principal *provider.Principal, events bool) {
+	held.out = x.h.buffer()
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
 	defer context.AfterFunc(x.h.ctx, cancel)()
-	req := mcp.Request{Message: *m, Principal: principal, Remote: remote(x.r.RemoteAddr), Header: x.header(), Buf: *out}
+	req := mcp.Request{
+		Message: *m, Principal: principal, Remote: remote(x.r.RemoteAddr), Header: x.header(), Buf: *held.out, Ending: x.h.ending,
+	}
 	if req.Header.Session != nil {
 		lasting, cancel := context.WithCancel(context.WithoutCancel(x.r.Context()))
 		defer cancel()
@@ -275,18 +304,24 @@ func (x *exchange) handle(m *jsonrpc.Message, refusal *jsonrpc.Error, body []byt
 	}
 	var stream *eventStream
 	if events && m.IsRequest() {
-		stream = &eventStream{x: x}
+		stream = &eventStream{x: x, broken: cancel}
 		req.Stream = stream
+		req.Detach = func() {
+			held.release()
+			stream.keepAlive()
+		}
 	}
 	var resp mcp.Response
 	if refusal == nil {
 		resp = x.h.server.Handle(ctx, &req)
-	} else if batch, ok := x.h.server.HandleBatch(ctx, &req, body); ok {
+	} else if batch, ok := x.h.server.HandleBatch(ctx, &req, *held.in); ok {
 		resp = batch
 	} else {
-		resp = mcp.Response{Body: jsonrpc.AppendError(*out, nil, refusal), Status: http.StatusBadRequest}
+		resp = mcp.Response{Body: jsonrpc.AppendError(*held.out, nil, refusal), Status: http.StatusBadRequest}
 	}
-	*out = resp.Body
+	if held.out != nil {
+		*held.out = resp.Body
+	}
 	x.respond(&resp, stream, m.IsRequest())
 }
 
@@ -320,6 +355,42 @@ func (x *exchange) header() *mcp.Header {
 func (x *exchange) methodNotAllowed() {
 	x.w.Header().Set("Allow", x.h.allow())
 	x.answer(http.StatusMethodNotAllowed, nil)
+}
+
+// get answers GET: the stream of a legacy client's session.
+func (x *exchange) get() {
+	if !x.h.server.Legacy() {
+		x.methodNotAllowed()
+		return
+	}
+	principal, ok := x.authenticate()
+	if !ok {
+		return
+	}
+	if !parseAccept(x.r.Header["Accept"]).events {
+		x.reject(http.StatusNotAcceptable, "Accept must list text/event-stream", nil)
+		return
+	}
+	header := x.header()
+	if len(header.Session) == 0 {
+		x.methodNotAllowed() // only a session has such a stream (rule H3)
+		return
+	}
+	ctx, cancel := context.WithCancel(x.r.Context())
+	defer cancel()
+	defer context.AfterFunc(x.h.ctx, cancel)()
+	stream := &eventStream{x: x, broken: cancel}
+	status := x.h.server.Push(ctx, &mcp.Request{
+		Principal: principal, Remote: remote(x.r.RemoteAddr), Header: header, Stream: stream, Ending: x.h.ending,
+	})
+	if stream.started() {
+		stream.end(nil)
+		return
+	}
+	if status == http.StatusOK {
+		return // the client was gone before it began
+	}
+	x.reject(status, "no stream for this session", nil)
 }
 
 // delete ends a legacy client's session.

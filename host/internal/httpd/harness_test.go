@@ -24,9 +24,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // backend answers reads by a function and has nothing else.
 type backend struct {
 	read func(ctx context.Context, c *mcp.Caller, p *mcp.ReadParams) (*mcp.ReadResult, error)
+	feed *feed
 }
 
-func (b *backend) Features(context.Context, *mcp.Caller) mcp.Features { return mcp.Features{} }
+func (b *backend) Features(context.Context, *mcp.Caller) mcp.Features {
+	return mcp.Features{Subscribe: b.feed != nil, ListChanged: b.feed != nil}
+}
 
 func (b *backend) ListResources(context.Context, *mcp.Caller, *string) (*mcp.ResourcePage, error) {
 	return &mcp.ResourcePage{}, nil
@@ -45,6 +48,38 @@ func (b *backend) Read(ctx context.Context, c *mcp.Caller, p *mcp.ReadParams) (*
 
 func (b *backend) Complete(context.Context, *mcp.Caller, *mcp.CompleteParams) (*mcp.Completion, error) {
 	return nil, provider.Errorf(provider.Invalid, "no templates")
+}
+
+func (b *backend) Listen(context.Context, *mcp.Caller, bool) (mcp.Subscription, error) {
+	if b.feed == nil {
+		return nil, provider.Errorf(provider.Unsupported, "nothing to listen to")
+	}
+	return b.feed, nil
+}
+
+// feed is a subscription to whatever the test sends.
+type feed struct {
+	changes chan mcp.Change
+	closed  chan error
+}
+
+func newFeed() *feed { return &feed{changes: make(chan mcp.Change), closed: make(chan error, 1)} }
+
+func (f *feed) Attach(_ context.Context, uris []string) []error { return make([]error, len(uris)) }
+func (f *feed) Detach(string)                                   {}
+func (f *feed) Return(mcp.Change)                               {}
+func (f *feed) Close(err error)                                 { f.closed <- err }
+
+func (f *feed) Next(ctx context.Context) (mcp.Change, error) {
+	select {
+	case c, ok := <-f.changes:
+		if !ok {
+			return c, mcp.ErrEnded
+		}
+		return c, nil
+	case <-ctx.Done():
+		return mcp.Change{}, ctx.Err()
+	}
 }
 
 func text(uri, s string) *mcp.ReadResult {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/reshost/reshost/host/provider"
@@ -23,7 +24,32 @@ type Backend interface {
 	Read(ctx context.Context, c *Caller, req *ReadParams) (*ReadResult, error)
 	// Complete proposes values for a template's variable. An unknown template or argument is provider.Invalid (rule C1).
 	Complete(ctx context.Context, c *Caller, req *CompleteParams) (*Completion, error)
+	// Listen opens a subscription without URIs; list says that it hears of list changes. A *[Refusal] is why there is no room
+	// for it. The caller of Listen calls Close.
+	Listen(ctx context.Context, c *Caller, list bool) (Subscription, error)
 }
+
+// Subscription is what one stream, or one session, hears of (rules S1 to S5).
+type Subscription interface {
+	// Attach adds URIs, as the client sent them, and returns when they are attached, with one error for each: nil where its
+	// changes will be told from now on. Too many in one subscription are provider.TooLarge, in which case none is added.
+	Attach(ctx context.Context, uris []string) []error
+	// Detach removes a URI; one that is not there changes nothing.
+	Detach(uri string)
+	// Next waits for a change and takes it. It fails with [ErrEnded] when the server ends the subscription and everything
+	// before that is taken.
+	Next(ctx context.Context) (Change, error)
+	// Return gives back a change that could not be sent, for another reader of the same subscription.
+	Return(Change)
+	// Close ends it. err is why its reader gave up; nil for none.
+	Close(err error)
+}
+
+// Change is one that a subscriber is told: of a resource or, with no URI, of lists.
+type Change struct{ URI string }
+
+// ErrEnded says that the server has ended a subscription.
+var ErrEnded = errors.New("the subscription has ended")
 
 // Caller is who sent a request and what came with it.
 type Caller struct {

@@ -170,3 +170,79 @@ func (l *library) Complete(_ context.Context, _ *mcp.Caller, p *mcp.CompletePara
 func sentinel(name string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?="
 }
+
+// Listen tells of docs://a as soon as it is watched, and of lists when docs://list is. docs://last ends the subscription.
+func (l *library) Listen(_ context.Context, _ *mcp.Caller, list bool) (mcp.Subscription, error) {
+	l.called("listen")
+	return &shelf{library: l, list: list, ready: make(chan struct{}, 1)}, nil
+}
+
+// shelf is a subscription of the library's.
+type shelf struct {
+	*library
+	list  bool
+	ready chan struct{}
+
+	mu      sync.Mutex
+	changes []mcp.Change
+	ended   bool
+}
+
+func (s *shelf) add(c mcp.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.URI == "docs://last" {
+		s.ended = true
+	}
+	s.changes = append(s.changes, c)
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
+
+func (s *shelf) Attach(_ context.Context, uris []string) []error {
+	errs := make([]error, len(uris))
+	for i, uri := range uris {
+		switch uri {
+		case "docs://a", "docs://last":
+			s.add(mcp.Change{URI: uri})
+		case "docs://quiet":
+		case "docs://list":
+			if s.list {
+				s.add(mcp.Change{})
+			}
+		case "docs://many":
+			errs[i] = &provider.Error{Code: provider.TooLarge, Message: "too many URIs in one subscription", Limit: 1000}
+		default:
+			errs[i] = provider.Errorf(provider.NotFound, "nobody serves it")
+		}
+	}
+	return errs
+}
+
+func (s *shelf) Detach(uri string)   { s.called("detach " + uri) }
+func (s *shelf) Return(c mcp.Change) { s.add(c) }
+func (s *shelf) Close(error)         { s.called("close") }
+
+func (s *shelf) Next(ctx context.Context) (mcp.Change, error) {
+	for {
+		s.mu.Lock()
+		if len(s.changes) > 0 {
+			c := s.changes[0]
+			s.changes = s.changes[1:]
+			s.mu.Unlock()
+			return c, nil
+		}
+		ended := s.ended
+		s.mu.Unlock()
+		if ended {
+			return mcp.Change{}, mcp.ErrEnded
+		}
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			return mcp.Change{}, ctx.Err()
+		}
+	}
+}

@@ -58,6 +58,10 @@ func errorTable(code provider.Code, rev *revision) errorRow {
 
 // providerFailure returns the answer to an error of the backend's.
 func (c *call) providerFailure(err error) *failure {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r.failure()
+	}
 	var e *provider.Error
 	if !errors.As(err, &e) {
 		e = &provider.Error{Err: err}

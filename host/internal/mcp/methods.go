@@ -20,8 +20,11 @@ func (c *call) handler(method string) func(*call, context.Context) error {
 		return (*call).complete
 	}
 	if c.rev.modern {
-		if method == methodDiscover {
+		switch method {
+		case methodDiscover:
 			return (*call).discover
+		case methodListen:
+			return (*call).listen
 		}
 		return nil
 	}
@@ -30,6 +33,10 @@ func (c *call) handler(method string) func(*call, context.Context) error {
 		return (*call).initialize
 	case methodPing:
 		return (*call).ping
+	case methodSubscribe:
+		return (*call).subscribe
+	case methodUnsubscribe:
+		return (*call).unsubscribe
 	case methodSetLevel:
 		if c.server.opts.Logging {
 			return (*call).setLevel
@@ -111,8 +118,8 @@ func (c *call) listTemplates(ctx context.Context) error {
 	return nil
 }
 
-// read answers resources/read (rules R1, R2).
-func (c *call) read(ctx context.Context) error {
+// findURI reads the parameter "uri".
+func (c *call) findURI() error {
 	found := false
 	for o := jsonrpc.Members(c.req.Message.Params); o.Next(); {
 		if o.Is("uri") {
@@ -124,6 +131,14 @@ func (c *call) read(ctx context.Context) error {
 	}
 	if !found {
 		return badParams(`"uri" is missing`)
+	}
+	return nil
+}
+
+// read answers resources/read (rules R1, R2).
+func (c *call) read(ctx context.Context) error {
+	if err := c.findURI(); err != nil {
+		return err
 	}
 	params := ReadParams{URI: c.uri}
 	c.notify(&params)

@@ -10,6 +10,9 @@ const (
 	methodComplete      = "completion/complete"
 	methodPing          = "ping"
 	methodSetLevel      = "logging/setLevel"
+	methodListen        = "subscriptions/listen"
+	methodSubscribe     = "resources/subscribe"
+	methodUnsubscribe   = "resources/unsubscribe"
 )
 
 // Notifications.
@@ -17,6 +20,10 @@ const (
 	notifyCancelled = "notifications/cancelled"
 	notifyProgress  = "notifications/progress"
 	notifyMessage   = "notifications/message"
+
+	notifyAcknowledged = "notifications/subscriptions/acknowledged"
+	notifyUpdated      = "notifications/resources/updated"
+	notifyListChanged  = "notifications/resources/list_changed"
 )
 
 // Keys of a request's _meta (rule P1).
@@ -26,6 +33,7 @@ const (
 	metaClientInfo   = metaPrefix + "clientInfo"
 	metaLogLevel     = metaPrefix + "logLevel"
 	metaServerInfo   = metaPrefix + "serverInfo"
+	metaSubscription = metaPrefix + "subscriptionId"
 	metaToken        = "progressToken"
 	metaPrefix       = "io.modelcontextprotocol/"
 )

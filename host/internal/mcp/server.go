@@ -121,6 +121,11 @@ type Request struct {
 	Lasting context.Context
 	// Stream takes the notifications that belong to this request; nil where the client cannot receive any.
 	Stream Stream
+	// Ending is done when the transport wants its streams to end, each with its last message; nil where it never does.
+	Ending context.Context
+	// Detach is called once a request becomes a stream that may live for long. It gives back what the transport holds for a
+	// request: the slot, and the bytes of Message and Buf, which are not used afterwards. It may be nil.
+	Detach func()
 	// Buf is what the response's body is appended to; it may be nil.
 	Buf []byte
 }
@@ -147,6 +152,8 @@ type Response struct {
 	RetryAfter int
 	// SessionID is the HTTP header of a session that began; empty for none.
 	SessionID string
+	// Ended says that the answer ends a subscription: on a pipe notifications/cancelled for it follows (rule S5).
+	Ended bool
 }
 
 // Handle answers one message. It returns soon after ctx is done, which is how a request is cancelled: then nothing is
@@ -160,7 +167,7 @@ func (s *Server) Handle(ctx context.Context, req *Request) (resp Response) {
 			c.fail(internalError())
 		}
 		c.end()
-		resp = Response{Body: c.out, Status: c.status, RetryAfter: c.retryAfter, SessionID: c.sessionID}
+		resp = Response{Body: c.out, Status: c.status, RetryAfter: c.retryAfter, SessionID: c.sessionID, Ended: c.ended}
 	}()
 	switch m := &req.Message; {
 	case m.IsResponse:
@@ -172,7 +179,7 @@ func (s *Server) Handle(ctx context.Context, req *Request) (resp Response) {
 		err := c.request()
 		switch {
 		case c.ctx.Err() != nil:
-			c.out = req.Buf // cancelled: nothing is sent for it, whatever it came to
+			c.out, c.ended = req.Buf, false // cancelled: nothing is sent for it, whatever it came to
 		case err != nil:
 			c.out = req.Buf
 			c.fail(c.failure(err))
@@ -202,6 +209,7 @@ type call struct {
 	status     int
 	retryAfter int
 	sessionID  string
+	ended      bool
 }
 
 // request answers a request or says why not.

@@ -24,6 +24,12 @@ type Session struct {
 	used  time.Time
 	// calls are the requests in flight, for notifications/cancelled. Two may share an id: on HTTP nothing forbids it.
 	calls map[*call]context.CancelFunc
+	// sub is what the session hears of, nil until that is needed; pushers are the streams that carry it, expiry ends it when
+	// nobody uses the session. ended says that the session is over.
+	sub     Subscription
+	pushers map[*byte]context.CancelFunc
+	expiry  *time.Timer
+	ended   bool
 }
 
 // identity is the part of a principal that does not change from request to request.
@@ -66,6 +72,7 @@ func (l *sessions) add(s *Session) bool {
 		for id, old := range l.byID {
 			if old.expired(l.idle) {
 				delete(l.byID, id)
+				old.close()
 			}
 		}
 	}
@@ -83,6 +90,7 @@ func (l *sessions) get(id string, owner identity) *Session {
 	s := l.byID[id]
 	if s != nil && s.expired(l.idle) {
 		delete(l.byID, id)
+		s.close()
 		s = nil
 	}
 	l.mu.Unlock()
@@ -101,13 +109,14 @@ func (l *sessions) remove(s *Session) {
 	delete(l.byID, s.id)
 	l.mu.Unlock()
 	s.cancel(nil)
+	s.close()
 }
 
-// expired reports whether nobody used the session for that long. A request in flight is use.
+// expired reports whether nobody used the session for that long. A request in flight is use, and so is a stream.
 func (s *Session) expired(idle time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.calls) == 0 && time.Since(s.used) >= idle
+	return len(s.calls) == 0 && len(s.pushers) == 0 && time.Since(s.used) >= idle
 }
 
 // begin counts a call in and returns the context that its cancellation ends.

@@ -70,7 +70,17 @@ func appendImplementation(out []byte, o *Options, title bool) []byte {
 
 // appendCapabilities writes what is served (rule D2).
 func (c *call) appendCapabilities(out []byte, f *Features) []byte {
-	out = append(out, `{"resources":{}`...)
+	out = append(out, `{"resources":{`...)
+	if f.Subscribe {
+		out = append(out, `"subscribe":true`...)
+	}
+	if f.ListChanged {
+		if f.Subscribe {
+			out = append(out, ',')
+		}
+		out = append(out, `"listChanged":true`...)
+	}
+	out = append(out, '}')
 	if f.Completions && c.rev.completions {
 		out = append(out, `,"completions":{}`...)
 	}

@@ -20,6 +20,9 @@ type pipe struct {
 	opts   Options
 	conn   *mcp.Conn
 	ctx    context.Context // of all requests; the pipe lives within one call of Serve
+	// ending ends when subscriptions must end, each with its last message.
+	ending    context.Context
+	endStream context.CancelFunc
 
 	// out carries whole lines to the writer. flush, when closed, asks it to end when out is empty; stop ends it at once
 	// and makes further output vanish.
@@ -31,7 +34,10 @@ type pipe struct {
 	mu       sync.Mutex // guards what follows
 	inflight map[string]*entry
 	// active counts requests until their answer is in the writer's hands: a client that does not read must not pile them up.
+	// Subscriptions are not counted.
 	active int
+	// closing says that no request is taken any more; pushing that the session's own stream has begun.
+	closing, pushing bool
 }
 
 // entry is a request in flight.
@@ -51,12 +57,14 @@ type line struct {
 const queue = 64
 
 func newPipe(ctx context.Context, s *mcp.Server, opts Options) *pipe {
-	return &pipe{
+	p := &pipe{
 		server: s, opts: opts, conn: new(mcp.Conn), ctx: ctx,
 		out: make(chan line, queue), flush: make(chan struct{}), stop: make(chan struct{}),
 		buffers:  sync.Pool{New: func() any { return new([]byte) }},
 		inflight: make(map[string]*entry),
 	}
+	p.ending, p.endStream = context.WithCancel(ctx)
+	return p
 }
 
 // read takes lines until the stream ends or fails.
@@ -121,7 +129,7 @@ func (p *pipe) request(m jsonrpc.Message) {
 	e, key := &entry{cancel: cancel}, m.ID.Key()
 	p.mu.Lock()
 	_, taken := p.inflight[key]
-	full := p.active >= p.opts.MaxConcurrent
+	full := p.active >= p.opts.MaxConcurrent || p.closing
 	if !taken && !full {
 		p.inflight[key] = e
 		p.active++
@@ -149,18 +157,42 @@ func (p *pipe) request(m jsonrpc.Message) {
 
 // run answers a request.
 func (p *pipe) run(ctx context.Context, m jsonrpc.Message, e *entry, key string) {
-	defer p.end()
+	defer p.calls.Done()
+	detach := sync.OnceFunc(p.release)
+	defer detach()
 	defer e.cancel()
 	buf := p.buffer()
 	resp := p.server.Handle(ctx, &mcp.Request{
 		Message: m, Principal: p.opts.Principal, Conn: p.conn, Stream: &stream{p, e}, Buf: *buf,
+		Ending: p.ending, Detach: detach,
 	})
 	*buf = resp.Body
 	// The id is free before its answer can be seen: a client may use it again at once.
 	p.remove(key, e)
-	if len(*buf) > 0 {
-		p.send(buf, e)
+	if len(*buf) == 0 {
+		return
 	}
+	if resp.Ended {
+		// In one piece, so that no other message of that id comes between.
+		*buf = mcp.AppendCancelled(append(*buf, '\n'), m.ID)
+	}
+	p.send(buf, e)
+	if mcp.Ordered(&m) {
+		p.push()
+	}
+}
+
+// push begins to send a legacy session what it subscribes to, once there is one.
+func (p *pipe) push() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pushing || p.closing || !p.conn.Begun() {
+		return
+	}
+	p.pushing = true
+	p.calls.Go(func() {
+		p.server.Push(p.ctx, &mcp.Request{Principal: p.opts.Principal, Conn: p.conn, Stream: &stream{p, new(entry)}, Ending: p.ending})
+	})
 }
 
 func (p *pipe) remove(key string, e *entry) {
@@ -171,12 +203,11 @@ func (p *pipe) remove(key string, e *entry) {
 	}
 }
 
-// end counts a request out.
-func (p *pipe) end() {
+// release gives a request's place back.
+func (p *pipe) release() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.active--
-	p.mu.Unlock()
-	p.calls.Done()
 }
 
 // cancel ends a request; an id that is not in flight changes nothing.
@@ -285,8 +316,12 @@ func (p *pipe) write(w io.Writer) error {
 	}
 }
 
-// drain waits for the requests in flight after the end of input.
+// drain takes no more requests, ends subscriptions, and waits for the requests in flight.
 func (p *pipe) drain(ctx context.Context) {
+	p.mu.Lock()
+	p.closing = true
+	p.mu.Unlock()
+	p.endStream()
 	done := p.done()
 	timer := time.NewTimer(p.opts.Drain)
 	defer timer.Stop()

@@ -35,6 +35,8 @@ type Options struct {
 	MaxConcurrent int
 	// Drain is how long requests in flight may take after the end of input. 0: 5 s.
 	Drain time.Duration
+	// Closing, when it is done, ends Serve as the end of input does. nil: only that does.
+	Closing context.Context
 }
 
 // grace is how long Serve waits for what it has cancelled. A provider that ignores its context is left behind.
@@ -54,6 +56,9 @@ func (o *Options) withDefaults() Options {
 	if opts.MaxConcurrent <= 0 {
 		opts.MaxConcurrent = 1024
 	}
+	if opts.Closing == nil {
+		opts.Closing = context.Background()
+	}
 	if opts.Drain <= 0 {
 		opts.Drain = 5 * time.Second
 	}
@@ -61,7 +66,7 @@ func (o *Options) withDefaults() Options {
 }
 
 // Serve reads messages from r until its end or until ctx is done, and writes answers to w, nothing else (rule T1).
-// At the end of r it answers what is in flight, for at most Options.Drain, and returns nil. When ctx is done it cancels
+// At the end of r it ends the subscriptions and answers what is in flight, for at most Options.Drain, and returns nil. When ctx is done it cancels
 // what is in flight and returns the context's error. It closes neither stream: a Read or Write that blocks at that moment
 // outlives Serve until its stream is closed, unless the stream has deadlines, as pipes of os have.
 func Serve(ctx context.Context, s *mcp.Server, r io.Reader, w io.Writer, opts *Options) error {
@@ -83,6 +88,8 @@ func Serve(ctx context.Context, s *mcp.Server, r io.Reader, w io.Writer, opts *O
 			err = fmt.Errorf("read a message: %w", rerr)
 		}
 		p.drain(ctx)
+	case <-p.opts.Closing.Done():
+		p.drain(ctx)
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -91,6 +98,7 @@ func Serve(ctx context.Context, s *mcp.Server, r io.Reader, w io.Writer, opts *O
 	if err != nil {
 		close(p.stop) // first, so that nobody waits for the writer
 	}
+	p.conn.Close()
 	p.wait(grace)
 	p.finish(r, w, written, err == nil)
 	return err

@@ -47,6 +47,10 @@ func (b *backend) Read(ctx context.Context, c *mcp.Caller, p *mcp.ReadParams) (*
 	return text(p.URI, "content"), nil
 }
 
+func (b *backend) Listen(context.Context, *mcp.Caller, bool) (mcp.Subscription, error) {
+	return nil, provider.Errorf(provider.Unsupported, "nothing to listen to")
+}
+
 func (b *backend) Complete(context.Context, *mcp.Caller, *mcp.CompleteParams) (*mcp.Completion, error) {
 	return nil, provider.Errorf(provider.Invalid, "no templates")
 }
