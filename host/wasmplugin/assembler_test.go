@@ -19,6 +19,8 @@ type asm struct {
 	noMemory         bool
 	start            int // a function's index plus one; 0: none
 	data             [][]byte
+	table            uint32 // elements of a table of functions; 0: none
+	global           bool   // a mutable i32
 	custom           []namedSection
 }
 
@@ -109,6 +111,9 @@ func (a *asm) bytes() []byte {
 	section(sectionType, vec(types))
 	section(sectionImport, vec(a.imports))
 	section(sectionFunction, vec(a.funcs))
+	if a.table > 0 {
+		section(4, vec([][]byte{append([]byte{0x70, 0}, uleb(uint64(a.table))...)}))
+	}
 	exports := a.exports
 	if !a.noMemory {
 		limits := append([]byte{0}, uleb(uint64(a.minPages))...)
@@ -117,6 +122,9 @@ func (a *asm) bytes() []byte {
 		}
 		section(sectionMemory, vec([][]byte{limits}))
 		exports = append(slices.Clone(exports), append(lenPrefixed("memory"), kindMemory, 0))
+	}
+	if a.global {
+		section(6, []byte{1, 0x7f, 1, 0x41, 0, 0x0b})
 	}
 	section(sectionExport, vec(exports))
 	if a.start > 0 {
@@ -173,6 +181,7 @@ const (
 type guest struct {
 	asm
 	req, emit, write, log int
+	random, poll          int // where a test imports them
 	free                  uint32
 }
 

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
 
 	"github.com/reshost/reshost/abi"
 	"github.com/reshost/reshost/host/internal/uri"
@@ -35,6 +38,12 @@ type call struct {
 
 	changes changes
 	files   *openFiles
+
+	// deadline of the run, the zero time where there is none; turn is since when it has had the processor.
+	deadline, turn time.Time
+	// fuel of the instance, and what the host function that runs has cost so far.
+	fuel  api.MutableGlobal
+	units int64
 	// clientLog sends a line to the client; nil for none.
 	clientLog func(level, message string)
 }
@@ -62,7 +71,10 @@ type changes struct {
 
 type callKey struct{}
 
+// withCall begins a run: host functions find the call, and its clock is ctx's.
 func withCall(ctx context.Context, c *call) context.Context {
+	c.deadline, _ = ctx.Deadline()
+	c.turn = time.Now()
 	return context.WithValue(ctx, callKey{}, c)
 }
 
@@ -72,19 +84,6 @@ func callOf(ctx context.Context) *call {
 		panic(&trap{"a host function was called outside of a call"})
 	}
 	return c
-}
-
-// interrupted ends a guest's call whose context is done.
-type interrupted struct{ cause error }
-
-func (i *interrupted) Error() string { return "interrupted: " + i.cause.Error() }
-func (i *interrupted) Unwrap() error { return i.cause }
-
-// check ends the guest's call when its deadline passed or its caller left. Every import begins with it.
-func (c *call) check(ctx context.Context) {
-	if err := ctx.Err(); err != nil {
-		panic(&interrupted{err})
-	}
 }
 
 // close releases what the call holds: handles live for one call.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/reshost/reshost/host/wasmplugin/internal/meter"
 )
 
 func TestCacheFolderOfOthers(t *testing.T) {
@@ -32,12 +34,16 @@ func TestCacheFolderOfOthers(t *testing.T) {
 // anew.
 func TestCacheEntries(t *testing.T) {
 	wasm := newGuest(letters).read(ok()).bytes()
+	metered, err := meter.Instrument(wasm, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	entry := func(dir string) string {
 		engine, err := engineFolder(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return filepath.Join(dir, engine, digestOf(wasm))
+		return filepath.Join(dir, engine, digestOf(metered.Wasm))
 	}
 	codeFile := func(t *testing.T, dir string) string {
 		var file string

@@ -166,11 +166,11 @@ func TestCloseCutsShort(t *testing.T) {
 	wantCode(t, err, provider.Unavailable)
 }
 
-// busy returns how many instances are neither ready nor being started.
+// busy returns how many instances are neither ready nor being started or restored.
 func (p *pool) busy() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.live - p.starting - len(p.ready)
+	return p.live - p.starting - p.restoring - len(p.ready)
 }
 
 // fakePool returns a pool of instances that are nothing but memory.
@@ -201,7 +201,7 @@ func TestPoolQueue(t *testing.T) {
 				order = append(order, fmt.Sprint(name, " ", err == nil))
 				mu.Unlock()
 				if err == nil {
-					p.release(inst, true)
+					p.release(inst, keep)
 				}
 			}()
 			synctest.Wait()
@@ -211,7 +211,7 @@ func TestPoolQueue(t *testing.T) {
 		if _, err := p.acquire(t.Context()); provider.CodeOf(err) != provider.Unavailable || !strings.Contains(err.Error(), "too many") {
 			t.Errorf("a full queue: %v", err)
 		}
-		p.release(first, true)
+		p.release(first, keep)
 		synctest.Wait()
 		if got := fmt.Sprint(order); got != "[a true b true]" {
 			t.Errorf("order %s", got)
@@ -232,7 +232,7 @@ func TestPoolQueue(t *testing.T) {
 		if _, err := p.acquire(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("a caller who leaves: %v", err)
 		}
-		p.release(again, false)
+		p.release(again, discard)
 		if err := p.close(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -265,7 +265,7 @@ func TestPoolStartFails(t *testing.T) {
 		if len(p.ready) != 2 {
 			t.Errorf("%d are ready ahead", len(p.ready))
 		}
-		p.release(inst, false)
+		p.release(inst, discard)
 		if err := p.close(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -286,7 +286,7 @@ func TestPoolWaitsForMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.release(inst, false)
+		p.release(inst, discard)
 		synctest.Wait()
 		room = time.Now().Add(time.Hour)
 		if _, err := p.acquire(t.Context()); provider.CodeOf(err) != provider.Unavailable {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -13,32 +12,9 @@ import (
 	"github.com/reshost/reshost/host/wasmplugin"
 )
 
-// buildGuest builds one of the repository's plugins in Go.
-func buildGuest(t testing.TB, pkg string) []byte {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("compiles a Go guest")
-	}
-	goTool, err := exec.LookPath("go")
-	if err != nil {
-		t.Skip("no go command")
-	}
-	out := filepath.Join(t.TempDir(), "guest.wasm")
-	cmd := exec.Command(goTool, "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-w", "-o", out, pkg)
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, text)
-	}
-	wasm, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return wasm
-}
-
 // TestGoGuest packs and serves the plugin file, built with the Go SDK, and holds it to the contract of providers.
 func TestGoGuest(t *testing.T) {
-	wasm := buildGuest(t, "github.com/reshost/reshost/plugins/file")
+	wasm := wasmplugin.BuildGuest(t, "github.com/reshost/reshost/plugins/file")
 	r, err := wasmplugin.NewRuntime(t.Context(), &wasmplugin.Options{CacheDir: wasmplugin.SharedCache(t), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

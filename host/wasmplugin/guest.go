@@ -26,17 +26,16 @@ func (p *Plugin) run(ctx context.Context, c *call, caller *provider.Caller, requ
 	if err != nil {
 		return 0, p.failed(ctx, c, err)
 	}
-	keep := false
-	defer func() { p.pool.release(inst, keep) }()
+	fate := discard
+	defer func() { p.pool.release(inst, fate) }()
 	c.plugin, c.out = p, inst.out
 	defer c.close()
 	c.request = request(p.common(ctx, caller))
 	status, err := p.invoke(ctx, inst, c)
+	fate = inst.fate(p.isolation, err)
 	if err != nil {
 		return 0, p.failed(ctx, c, err)
 	}
-	// A run that ended as its context did may still be closed by the engine: such an instance is not used again.
-	keep = p.recycle && ctx.Err() == nil && inst.usable()
 	p.report(&c.changes)
 	return status, nil
 }

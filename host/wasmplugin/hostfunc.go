@@ -32,7 +32,7 @@ func hostEmit(_ context.Context, c *call, m guestMemory, stack []uint64) {
 }
 
 // hostWrite is write(ptr, len) -> Reply.
-func hostWrite(_ context.Context, c *call, m guestMemory, stack []uint64) {
+func hostWrite(ctx context.Context, c *call, m guestMemory, stack []uint64) {
 	b := m.view(uint32(stack[0]), uint32(stack[1]))
 	var r abi.Reply
 	switch {
@@ -41,7 +41,12 @@ func hostWrite(_ context.Context, c *call, m guestMemory, stack []uint64) {
 	case c.stopped:
 		r = abi.ReplyStop
 	default:
-		r = c.sink.write(c, b)
+		r = c.sink.write(c, b[:min(len(b), chunk)])
+		for len(b) > chunk && r == abi.ReplyContinue {
+			c.check(ctx)
+			b = b[chunk:]
+			r = c.sink.write(c, b[:min(len(b), chunk)])
+		}
 	}
 	stack[0] = result(int32(r))
 }

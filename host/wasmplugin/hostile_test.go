@@ -247,6 +247,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 			t.Fatal("no error")
 		}
 	}
+	settle(t, p)
 	if used := r.memory.used.Load(); used <= 0 || used > 10<<20 {
 		t.Errorf("%d bytes are counted while a few instances are ready", used)
 	}

@@ -129,6 +129,9 @@ func (m *Manifest) capability(name string) (Capability, bool) {
 
 // instantiate makes the imports known to an engine.
 func (l *linkage) instantiate(ctx context.Context, rt wazero.Runtime) error {
+	if err := instantiateYield(ctx, rt); err != nil {
+		return err
+	}
 	for _, module := range sortedKeys(l.modules) {
 		b := rt.NewHostModuleBuilder(module)
 		functions := l.modules[module]
@@ -145,12 +148,14 @@ func (l *linkage) instantiate(ctx context.Context, rt wazero.Runtime) error {
 	return nil
 }
 
-// enter is the way into every host function: the call's clock and context are looked at before anything else.
+// enter is the way into every host function: the call's clock and context are looked at before anything else, and the
+// guest pays for what was done.
 func enter(fn hostFunc) api.GoModuleFunc {
 	return func(ctx context.Context, mod api.Module, stack []uint64) {
 		c := callOf(ctx)
 		c.check(ctx)
-		fn(ctx, c, guestMemory{mod.Memory()}, stack)
+		fn(ctx, c, guestMemory{mod.Memory(), c}, stack)
+		c.pay(mod)
 	}
 }
 

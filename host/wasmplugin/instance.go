@@ -2,6 +2,7 @@ package wasmplugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tetratelabs/wazero"
@@ -9,6 +10,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/reshost/reshost/abi"
+	"github.com/reshost/reshost/host/wasmplugin/internal/meter"
 )
 
 // instance is one running copy of a plugin's module: its own memory, one call at a time.
@@ -16,6 +18,11 @@ type instance struct {
 	mod api.Module
 	mem *memory
 	out *output
+	// counters and globals of the metered module.
+	counters counters
+	globals  []api.MutableGlobal
+	// broken says that a run neither returned nor was interrupted: the instance is not used again.
+	broken bool
 	// functions keeps what was looked up: a look-up costs microseconds.
 	functions map[string]api.Function
 }
@@ -28,9 +35,10 @@ type start struct {
 	pack bool
 }
 
-// newInstance instantiates the module and runs _initialize and rh_init. On failure nothing is left.
+// newInstance instantiates the module, and runs _initialize and rh_init or, where an instance has done so already and was
+// kept as it was then, goes on from there. On failure nothing is left.
 func (p *Plugin) newInstance(ctx context.Context, why start) (*instance, error) {
-	mem := &memory{limit: uint64(p.memoryLimit), budget: p.budget, spares: p.spares, hint: p.memoryHint.Load()}
+	mem := &memory{limit: uint64(p.memoryLimit), budget: p.budget}
 	inst := &instance{mem: mem, out: &output{log: p.log}, functions: map[string]api.Function{}}
 	if err := p.reserve(mem, why.urgent); err != nil {
 		return nil, err
@@ -40,27 +48,47 @@ func (p *Plugin) newInstance(ctx context.Context, why start) (*instance, error) 
 	alloc := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return mem })
 	ictx := experimental.WithMemoryAllocator(withCall(ctx, c), alloc)
 	mod, err := p.code.runtime.InstantiateModule(ictx, p.code.module,
-		wazero.NewModuleConfig().WithName("").WithStartFunctions(abi.ExportInitialize))
-	if err == nil && mod.IsClosed() {
-		err = &exited{}
-	}
-	inst.mod = mod
+		wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		inst.close()
-		return nil, p.trapped(ctx, inst, "start of the module", err)
+		return nil, p.trapped(inst, "start of the module", err)
 	}
-	if err := p.initialize(ctx, inst, why.pack); err != nil {
+	inst.mod = mod
+	if err := p.bring(ctx, inst, c); err != nil {
 		inst.close()
 		return nil, err
 	}
-	p.memoryHint.Store(uint64(len(mem.buf)))
 	return inst, nil
 }
 
-// reserve takes the module's least memory. When all plugins together have used theirs up, instances that are idle
+// bring brings an instance to where calls begin.
+func (p *Plugin) bring(ctx context.Context, inst *instance, c *call) error {
+	var err error
+	if inst.counters, err = countersOf(inst.mod); err != nil {
+		return err
+	}
+	var ok bool
+	if inst.globals, ok = mutable(inst.mod, p.globals); !ok {
+		return errors.New("the module is not metered")
+	}
+	if p.began != nil {
+		return inst.begin(p.began)
+	}
+	if p.exports[abi.ExportInitialize] {
+		if err := p.execute(ctx, inst, c, abi.ExportInitialize, nil); err != nil {
+			return err
+		}
+	}
+	return p.initialize(ctx, inst, c.pack)
+}
+
+// reserve takes the memory that the instance begins with. When all plugins together have used theirs up, instances that are idle
 // elsewhere make room for a caller.
 func (p *Plugin) reserve(mem *memory, urgent bool) error {
 	minimum := uint64(p.minPages) * pageSize
+	if p.began != nil {
+		minimum = max(minimum, p.began.size)
+	}
 	if minimum == 0 || mem.Reallocate(minimum) != nil {
 		return nil
 	}
@@ -112,8 +140,18 @@ func (i *instance) function(name string) api.Function {
 	return f
 }
 
-// usable reports whether the instance may run another call as it is.
-func (i *instance) usable() bool { return !i.mod.IsClosed() && !i.mem.refused }
+// fate says what becomes of the instance after a run.
+func (i *instance) fate(isolation string, err error) fate {
+	switch {
+	case i.broken || i.mod.IsClosed():
+		return discard
+	case isolation == abi.IsolationReset:
+		return restore
+	case isolation == abi.IsolationShared && err == nil && !i.mem.refused:
+		return keep
+	}
+	return discard
+}
 
 // close drops the instance and gives its memory back.
 func (i *instance) close() {
@@ -125,9 +163,14 @@ func (i *instance) close() {
 }
 
 // trapped turns an engine's error into one that names plugin and export and carries the end of the guest's stderr.
-func (p *Plugin) trapped(ctx context.Context, inst *instance, export string, err error) error {
-	if stop := interruption(ctx, err); stop != nil {
+func (p *Plugin) trapped(inst *instance, export string, err error) error {
+	if stop := interruption(err); stop != nil {
 		err = stop
+	} else {
+		inst.broken = true
+		if inst.counters.exhausted() {
+			err = fmt.Errorf("stack overflow: a call has %d MiB: %w", (meter.StackBudget+1<<20-1)>>20, err)
+		}
 	}
 	return &guestFailure{plugin: p.name, export: export, err: err, stderr: safeText(inst.out.takeTail(), maxTail)}
 }

@@ -1,7 +1,6 @@
 package wasmplugin
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reshost/reshost/abi"
+	"github.com/reshost/reshost/host/wasmplugin/internal/meter"
 )
 
 // plan is a checked module with its configuration: all that can be known without running anything.
@@ -26,9 +26,11 @@ type plan struct {
 	limits   Limits
 	// isolation is the one that the plugin gets.
 	isolation string
-	link      *linkage
-	fs        *guestFS // nil where it is not granted
-	warnings  []string
+	// metered is the module that is compiled in the place of the original.
+	metered  *meter.Result
+	link     *linkage
+	fs       *guestFS // nil where it is not granted
+	warnings []string
 }
 
 // close releases the granted folders of a plan that comes to nothing.
@@ -60,6 +62,7 @@ func makePlan(cfg *Config) (pl *plan, problems []error, err error) {
 		fail(fmt.Errorf("name: %.80q must be 1 to 64 letters, digits, '-', '_' or '.'", pl.cfg.Name))
 	}
 	fail(checkPrincipal(cfg.Grants.Principal))
+	unmetered := pl.meter(cfg.Wasm)
 	fail(pl.isolate())
 	fail(pl.limit())
 	pl.names, err = nameSchemes(pl.manifest, &pl.cfg)
@@ -79,7 +82,16 @@ func makePlan(cfg *Config) (pl *plan, problems []error, err error) {
 	pl.link, unlinked = link(pl.info, pl.manifest, granted)
 	problems = append(problems, unlinked...)
 	problems = append(problems, checkExports(pl.info, pl.manifest)...)
+	fail(unmetered)
 	return pl, problems, nil
+}
+
+// meter checks the module's code and rewrites it. Only the result is ever compiled.
+func (pl *plan) meter(wasm []byte) (err error) {
+	if pl.metered, err = meter.Instrument(wasm, nil); err != nil {
+		return fmt.Errorf("the module is refused at %w", err)
+	}
+	return nil
 }
 
 func (cfg *Config) clone() Config {
@@ -122,6 +134,11 @@ func (pl *plan) isolate() error {
 		}
 	case need == abi.IsolationShared && want == "":
 		pl.warnings = append(pl.warnings, "the plugin asks for isolation shared; it gets reset, since only the configuration grants shared")
+	}
+	if pl.isolation == abi.IsolationReset && pl.metered != nil && len(pl.metered.Fresh) > 0 {
+		pl.isolation = abi.IsolationFresh
+		f := pl.metered.Fresh[0]
+		pl.warnings = append(pl.warnings, fmt.Sprintf("isolation is fresh, not reset: what %s (offset %#x) changes cannot be put back", f.Name, f.Offset))
 	}
 	return nil
 }
@@ -186,7 +203,7 @@ func (pl *plan) grant() (granted map[string]hostModule, roots map[string]string,
 	return granted, roots, problems
 }
 
-// digestOf is the key of a module's compiled code.
+// digestOf names a module; that of the rewritten one is the key of its compiled code.
 func digestOf(wasm []byte) string {
 	sum := sha256.Sum256(wasm)
 	return hex.EncodeToString(sum[:])
@@ -232,7 +249,7 @@ func (r *Runtime) load(ctx context.Context, cfg *Config) (*Plugin, error) {
 		}
 		return nil, problems[0]
 	}
-	p, err := r.begin(ctx, pl, cfg.Wasm)
+	p, err := r.begin(ctx, pl)
 	if err != nil {
 		pl.close()
 		return nil, err
@@ -247,12 +264,12 @@ func (r *Runtime) load(ctx context.Context, cfg *Config) (*Plugin, error) {
 }
 
 // begin compiles the module and registers the plugin. Nothing runs yet.
-func (r *Runtime) begin(ctx context.Context, pl *plan, wasm []byte) (*Plugin, error) {
+func (r *Runtime) begin(ctx context.Context, pl *plan) (*Plugin, error) {
 	p := newPlugin(r, pl)
 	if err := r.add(p); err != nil {
 		return nil, err
 	}
-	wasm = bytes.Clone(wasm) // the engine keeps views into it
+	wasm := pl.metered.Wasm
 	entry := r.code.acquire(digestOf(wasm))
 	code, err := r.compile(ctx, entry, wasm)
 	if err != nil {

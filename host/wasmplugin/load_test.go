@@ -190,7 +190,7 @@ func TestLoadRefusals(t *testing.T) {
 		{"config is not an object", plain, Config{Config: []byte(`[1]`)}, "must be a JSON object"},
 		{"bad fact", plain, Config{Grants: Grants{Principal: []string{"password"}}}, "grants.principal"},
 		{"memory", func() *guest { return newGuest(manifestWith(`"limits":{"memory":100000000}`)).read(ok()) }, Config{}, "raise limits.memory"},
-		{"code that does not validate", func() *guest { return newGuest(letters).read() }, Config{}, "does not compile"},
+		{"code that does not validate", func() *guest { return newGuest(letters).read() }, Config{}, "the module is refused at offset 0xa3: function 4"},
 	}
 	r, _ := testRuntime(t, nil)
 	for _, tt := range tests {

@@ -5,10 +5,12 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -115,4 +117,43 @@ func wantCode(t testing.TB, err error, want provider.Code) *provider.Error {
 	}
 	e, _ := err.(*provider.Error)
 	return e
+}
+
+// buildGuest builds one of the repository's plugins in Go.
+func buildGuest(t testing.TB, pkg string) []byte {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("compiles a Go guest")
+	}
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("no go command")
+	}
+	out := filepath.Join(t.TempDir(), "guest.wasm")
+	cmd := exec.Command(goTool, "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-w", "-o", out, pkg)
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, text)
+	}
+	wasm, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wasm
+}
+
+// settle waits until nothing is being started or restored.
+func settle(t testing.TB, p *Plugin) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		p.pool.mu.Lock()
+		done := p.pool.starting == 0 && p.pool.restoring == 0 && len(p.pool.ready) > 0
+		p.pool.mu.Unlock()
+		if done {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the pool does not come to rest")
+		}
+	}
 }

@@ -15,7 +15,10 @@ import (
 //	                           view(ptr, n)
 //
 // A view is dead when the guest runs again: what is kept is copied before.
-type guestMemory struct{ mem api.Memory }
+type guestMemory struct {
+	mem  api.Memory
+	call *call // pays for what is looked at
+}
 
 // trap ends the guest's call by panicking with itself: the engine unwinds the guest and returns it as an error.
 type trap struct{ reason string }
@@ -28,6 +31,7 @@ func (m guestMemory) view(ptr, n uint32) []byte {
 	if !ok {
 		panic(&trap{fmt.Sprintf("pointer out of range: %d bytes at %#x of %#x", n, ptr, m.mem.Size())})
 	}
+	m.call.charge(len(b))
 	return b
 }
 

@@ -61,7 +61,10 @@ func (r *Runtime) describeModule(ctx context.Context, info *moduleInfo, wasm []b
 		cfg: Config{Name: "pack"}, info: info, manifest: man, names: &schemeNames{}, served: &served{},
 		limits: Limits{}.withDefaults(), isolation: abi.IsolationFresh, link: linked,
 	}
-	p, err := r.begin(ctx, pl, wasm)
+	if err := pl.meter(wasm); err != nil {
+		return nil, err
+	}
+	p, err := r.begin(ctx, pl)
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,6 @@ func (r *Runtime) reclaim(but *Plugin) int {
 	for _, p := range r.snapshot() {
 		if p != but {
 			n += p.pool.reclaim()
-			p.spares.empty()
 		}
 	}
 	return n
@@ -98,14 +97,14 @@ type Plugin struct {
 	limits    Limits
 	grants    Grants
 	isolation string
-	// recycle says that an instance may run another call as it is: isolation shared.
-	recycle     bool
+	// globals are the exports that a reset puts back.
+	globals []string
+	// began is what instances begin with under isolation reset, from the first one on; nil: each runs its own start.
+	began       *snapshot
 	exports     map[string]bool
 	minPages    uint32
 	memoryLimit int64
 	budget      *budget
-	spares      *spares
-	memoryHint  atomic.Uint64
 	log         *pluginLog
 	started     time.Time
 	fs          *guestFS
@@ -119,6 +118,8 @@ type Plugin struct {
 	// describing says that rh_describe is about to run again.
 	describing atomic.Bool
 	background sync.WaitGroup
+	// killed is closed to end all runs at their next look at the clock.
+	killed chan struct{}
 
 	closeOnce sync.Once
 	closeErr  error
@@ -132,10 +133,9 @@ type sinkOfEvents struct{ provider.Events }
 func newPlugin(r *Runtime, pl *plan) *Plugin {
 	p := &Plugin{
 		name: pl.cfg.Name, runtime: r, manifest: pl.manifest, cfg: pl.cfg, names: pl.names, limits: pl.limits,
-		grants: pl.cfg.Grants, isolation: pl.isolation, recycle: pl.isolation == abi.IsolationShared,
+		grants: pl.cfg.Grants, isolation: pl.isolation, globals: pl.metered.Globals, killed: make(chan struct{}),
 		exports: map[string]bool{}, memoryLimit: pl.memoryLimit(), fs: pl.fs, started: time.Now(),
 		budget: &budget{limit: pl.limits.TotalMemory, parent: &r.memory},
-		spares: &spares{most: warmInstances(pl.limits.Instances)},
 		log:    newPluginLog(r.opts.Logger.With("plugin", pl.cfg.Name), pl.limits.LogLines),
 	}
 	for _, e := range pl.info.exports {
@@ -153,6 +153,7 @@ func newPlugin(r *Runtime, pl *plan) *Plugin {
 	}
 	if pl.isolation == abi.IsolationReset {
 		opts.warm = warmInstances(opts.instances)
+		opts.restore = func(inst *instance) bool { return inst.restore(p.began) }
 	}
 	p.pool = newPool(opts, func(ctx context.Context, urgent bool) (*instance, error) {
 		return p.newInstance(ctx, start{urgent: urgent})
@@ -171,6 +172,13 @@ func (p *Plugin) first(ctx context.Context) error {
 	inst, err := p.newInstance(ctx, start{urgent: true})
 	if err != nil {
 		return err
+	}
+	if p.isolation == abi.IsolationReset {
+		p.began = inst.snapshot()
+		if err := inst.begin(p.began); err != nil {
+			inst.close()
+			return err
+		}
 	}
 	p.pool.adopt(inst)
 	if p.manifest.Dynamic {
@@ -289,12 +297,13 @@ func (p *Plugin) shut(ctx context.Context) error {
 	err := p.pool.close(ctx)
 	after := context.WithoutCancel(ctx)
 	if err != nil {
-		// Closing the engine ends every guest at its next look at that; the code must outlive them.
-		err = errors.Join(err, p.code.runtime.Close(after), p.pool.close(after))
-	} else {
-		err = p.code.runtime.Close(after)
+		close(p.killed)
+		err = errors.Join(err, p.pool.close(after))
 	}
+	// The code outlives the last run.
+	err = errors.Join(err, p.code.runtime.Close(after))
 	p.background.Wait()
+	p.began.close()
 	if p.fs != nil {
 		p.fs.fs.Close()
 	}

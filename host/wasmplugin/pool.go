@@ -15,15 +15,18 @@ type pool struct {
 	start starter
 	opts  poolOptions
 	wg    sync.WaitGroup // starts that are under way
+	backs sync.WaitGroup // restorations that are under way
 	ctx   context.Context
-	end   context.CancelFunc // ends ctx, and with it starts that are under way
+	stop  context.CancelFunc // ends ctx, and with it starts that are under way
 
 	mu       sync.Mutex // guards the rest
 	ready    []*instance
 	waiters  []*waiter // first come, first served
-	live     int       // instances that are ready, busy or being started
+	live     int       // instances that are ready, busy, being restored or being started
 	starting int
-	closed   bool
+	// restoring are being put back after a call.
+	restoring int
+	closed    bool
 	// cold says that the last start failed: nothing is started ahead until a caller asks.
 	cold bool
 	idle chan struct{} // closed when the pool is closed and live is 0
@@ -40,6 +43,8 @@ type poolOptions struct {
 	queueWait time.Duration
 	// startTimeout bounds the start of an instance.
 	startTimeout time.Duration
+	// restore puts an instance back to its beginning; it reports false where the instance is of no more use.
+	restore func(*instance) bool
 	// failed hears of a start that failed while nobody waited for it.
 	failed func(error)
 }
@@ -55,10 +60,14 @@ type turn struct {
 
 var errPoolClosed = errors.New("the plugin is closed")
 
+func stopping() error {
+	return provider.Wrap(provider.Unavailable, errPoolClosed, "the plugin is being stopped")
+}
+
 func newPool(opts poolOptions, start starter) *pool {
 	p := &pool{start: start, opts: opts, idle: make(chan struct{})}
 	// The pool's context is its life, which no caller's context spans.
-	p.ctx, p.end = context.WithCancel(context.Background())
+	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p
 }
 
@@ -68,7 +77,7 @@ func (p *pool) acquire(ctx context.Context) (*instance, error) {
 	p.cold = false
 	if p.closed {
 		p.mu.Unlock()
-		return nil, provider.Wrap(provider.Unavailable, errPoolClosed, "the plugin is being stopped")
+		return nil, stopping()
 	}
 	if n := len(p.ready); n > 0 && len(p.waiters) == 0 {
 		inst := p.ready[n-1]
@@ -78,7 +87,7 @@ func (p *pool) acquire(ctx context.Context) (*instance, error) {
 		return inst, nil
 	}
 	// Those who can have an instance by its being started do not count as queued.
-	startable := p.opts.instances - p.live + p.starting
+	startable := p.opts.instances - p.live + p.starting + p.restoring
 	if p.opts.queue >= 0 && len(p.waiters) >= startable+p.opts.queue || p.opts.queue < 0 && len(p.waiters) >= startable {
 		p.mu.Unlock()
 		return nil, provider.Errorf(provider.Unavailable, "the plugin is busy: too many requests wait for it")
@@ -126,16 +135,57 @@ func (p *pool) await(ctx context.Context, w *waiter) (*instance, error) {
 	return nil, err
 }
 
-// release ends a use. keep puts the instance back as it is; otherwise it is closed and another one takes its place.
-func (p *pool) release(inst *instance, keep bool) {
-	if keep {
+// fate is what becomes of an instance after a call.
+type fate int
+
+const (
+	discard fate = iota // it is closed, and another one takes its place
+	keep                // it is used again as it is
+	restore             // it is put back to its beginning first
+)
+
+// release ends a use. It does not wait for what becomes of the instance.
+func (p *pool) release(inst *instance, f fate) {
+	switch f {
+	case keep:
 		p.giveBack(inst)
 		return
+	case restore:
+		p.mu.Lock()
+		closed := p.closed
+		if !closed {
+			p.restoring++
+			p.backs.Add(1)
+		}
+		p.mu.Unlock()
+		if !closed {
+			go p.restoreOne(inst)
+			return
+		}
 	}
+	p.end(inst)
+}
+
+// end closes an instance and counts it as gone.
+func (p *pool) end(inst *instance) {
 	inst.close()
 	p.mu.Lock()
 	p.gone()
 	p.mu.Unlock()
+}
+
+// restoreOne puts an instance back and hands it on.
+func (p *pool) restoreOne(inst *instance) {
+	defer p.backs.Done()
+	good := p.opts.restore(inst)
+	p.mu.Lock()
+	p.restoring--
+	p.mu.Unlock()
+	if good {
+		p.giveBack(inst)
+		return
+	}
+	p.end(inst)
 }
 
 // giveBack hands an instance that may be used on to the first who waits.
@@ -143,10 +193,7 @@ func (p *pool) giveBack(inst *instance) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		inst.close()
-		p.mu.Lock()
-		p.gone()
-		p.mu.Unlock()
+		p.end(inst)
 		return
 	}
 	p.hand(inst)
@@ -179,9 +226,9 @@ func (p *pool) fill() {
 	if p.closed {
 		return
 	}
-	want := len(p.waiters) - p.starting
+	want := len(p.waiters) - p.starting - p.restoring - len(p.ready)
 	if !p.cold {
-		want += max(p.opts.warm-len(p.ready), 0)
+		want += p.opts.warm
 	}
 	for want = min(want, p.opts.instances-p.live); want > 0; want-- {
 		p.live++
@@ -303,20 +350,18 @@ func (p *pool) close(ctx context.Context) error {
 			close(p.idle)
 		}
 		p.mu.Unlock()
-		p.end()
+		p.stop()
 		for _, w := range waiters {
-			w.turn <- turn{err: provider.Wrap(provider.Unavailable, errPoolClosed, "the plugin is being stopped")}
+			w.turn <- turn{err: stopping()}
 		}
 		for _, inst := range ready {
-			inst.close()
-			p.mu.Lock()
-			p.gone()
-			p.mu.Unlock()
+			p.end(inst)
 		}
 	}
 	p.wg.Wait()
 	select {
 	case <-p.idle:
+		p.backs.Wait() // nothing is restored any more, but the last one may not have returned
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -269,5 +269,7 @@ func (c *call) sleep(ctx context.Context, d time.Duration) {
 	case <-t.C:
 	case <-ctx.Done():
 		c.check(ctx)
+	case <-c.plugin.killed:
+		c.check(ctx)
 	}
 }

@@ -1,0 +1,6 @@
+//go:build linux && (amd64 || arm64)
+
+package wasmplugin
+
+// canMap says that large instances are put back by mapping.
+const canMap = true
