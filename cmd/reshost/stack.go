@@ -136,7 +136,8 @@ func hostOptions(cfg *config.Config, log *slog.Logger, keys [][]byte) *host.Opti
 			RequestBytes: int64(l.RequestBody), JSONDepth: l.JSONDepth, URIBytes: int(l.URI), MetaBytes: int(l.Meta),
 			PageBytes: int64(l.PageBytes), ReadItems: l.ReadItems, ReadBytes: int64(l.ReadBytes), Call: time.Duration(l.Call),
 			Requests: l.Requests, PrincipalRequests: l.PrincipalRequests, WriteStall: time.Duration(l.Write),
-			Sessions: l.Sessions, SessionIdle: time.Duration(l.SessionIdle),
+			Sessions: l.Sessions, SessionIdle: time.Duration(l.SessionIdle), Subscriptions: l.Streams,
+			PrincipalSubscriptions: l.PrincipalStreams, SubscriptionURIs: l.StreamURIs, WatchedURIs: l.PluginURIs,
 		},
 	}
 }
@@ -176,11 +177,12 @@ func (a *app) pluginConfig(cfg *config.Config, i int) (*wasmplugin.Config, error
 	l := &cfg.Limits
 	c := &wasmplugin.Config{
 		Name: p.Name, Source: p.Source, Wasm: wasm, Schemes: p.Schemes, Only: p.Only, Isolation: p.Isolation, Config: p.Config,
-		AllowWebSchemes: p.AllowWebSchemes,
+		AllowWebSchemes: p.AllowWebSchemes, Poll: time.Duration(p.Poll),
 		Limits: wasmplugin.Limits{
 			Timeout: time.Duration(l.Call), Memory: int64(l.GuestMemory), TotalMemory: int64(l.PluginMemory), Instances: l.Instances,
 			Queue: l.Queue, QueueWait: time.Duration(l.QueueWait), PageItems: cfg.Server.PageSize, PageBytes: int64(l.PageBytes),
 			Contents: l.ReadItems, ReadBytes: int64(l.ReadBytes), LogLines: l.LogRate,
+			Events: l.EventsCall, EventRate: l.EventsRate,
 		},
 		Grants: wasmplugin.Grants{Meta: p.Grants.Meta, Principal: p.Grants.Principal},
 	}

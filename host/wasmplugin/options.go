@@ -39,6 +39,7 @@ const (
 	defaultReadBytes     = 16 << 20
 	defaultLogLines      = 50
 	defaultEvents        = 1000
+	defaultEventRate     = 200
 	defaultFolderEntries = 100_000
 )
 
@@ -78,6 +79,9 @@ type Config struct {
 	Config []byte
 	// Grants are the capabilities that the plugin gets. The zero value grants none.
 	Grants Grants
+	// Poll is how often a plugin that wants to be polled is asked for changes while something is watched, give or take a tenth.
+	// 0 is what its manifest says; negative: never, and nothing of it can be watched. At least 100 ms.
+	Poll time.Duration
 	// Limits of this plugin. The zero value gives the defaults.
 	Limits Limits
 	// AllowWebSchemes lets the plugin claim http and https, which clients are entitled to load by themselves.
@@ -137,8 +141,10 @@ type Limits struct {
 	ReadBytes int64
 	// LogLines bounds the plugin's log lines a second. 50.
 	LogLines int
-	// Events bounds the changes that one call reports. 1,000.
-	Events int
+	// Events bounds the changes that one call reports, EventRate those of the plugin a second. 1,000 and 200. Above either
+	// everything that is watched counts as changed, once.
+	Events    int
+	EventRate int
 	// FolderEntries bounds the entries of a folder that fs.list reads; a larger folder is too_large. 100,000: reading a
 	// folder costs about 100 bytes an entry, for each call of fs.list.
 	FolderEntries int
@@ -159,6 +165,7 @@ func (l Limits) withDefaults() Limits {
 	setDefault(&l.ReadBytes, defaultReadBytes)
 	setDefault(&l.LogLines, defaultLogLines)
 	setDefault(&l.Events, defaultEvents)
+	setDefault(&l.EventRate, defaultEventRate)
 	setDefault(&l.FolderEntries, defaultFolderEntries)
 	return l
 }

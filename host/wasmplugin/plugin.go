@@ -115,6 +115,8 @@ type Plugin struct {
 
 	served atomic.Pointer[served]
 	events atomic.Pointer[sinkOfEvents]
+	gate   eventGate
+	poll   *poller // nil: there is nothing to poll
 	// describing says that rh_describe is about to run again.
 	describing atomic.Bool
 	background sync.WaitGroup
@@ -146,6 +148,8 @@ func newPlugin(r *Runtime, pl *plan) *Plugin {
 	for _, m := range pl.info.memories {
 		p.minPages = m.min
 	}
+	p.gate.rate = pl.limits.EventRate
+	p.poll = newPoller(p)
 	p.served.Store(pl.served)
 	opts := poolOptions{
 		instances: pl.limits.Instances, queue: pl.limits.Queue, queueWait: pl.limits.QueueWait, startTimeout: pl.limits.Timeout,
@@ -231,23 +235,6 @@ func (p *Plugin) redescribed(m *Manifest) (*served, error) {
 	return serve(&merged, p.names, &p.cfg)
 }
 
-// report hands on what a call said has changed.
-func (p *Plugin) report(ch *changes) {
-	if ch.list && p.manifest.Dynamic {
-		p.describeAgain()
-	}
-	events := p.events.Load()
-	if events == nil {
-		return
-	}
-	for _, u := range ch.uris {
-		events.Updated(u)
-	}
-	if ch.list {
-		events.ListChanged()
-	}
-}
-
 // describeAgain asks a dynamic plugin anew what it serves, in the background, once for all who ask meanwhile.
 func (p *Plugin) describeAgain() {
 	if !p.describing.CompareAndSwap(false, true) {
@@ -266,7 +253,11 @@ func (p *Plugin) describeAgain() {
 }
 
 // Info states what the plugin serves, under effective names.
-func (p *Plugin) Info() provider.Info { return p.served.Load().info }
+func (p *Plugin) Info() provider.Info {
+	info := p.served.Load().info
+	info.Watch = p.poll != nil
+	return info
+}
 
 // Manifest returns what the plugin says about itself, under its own names. It must not be changed.
 func (p *Plugin) Manifest() *Manifest { return p.manifest }
@@ -277,13 +268,20 @@ func (p *Plugin) Isolation() string { return p.isolation }
 // Attach hands over the sink for changes.
 func (p *Plugin) Attach(e provider.Events) { p.events.Store(&sinkOfEvents{e}) }
 
-// Watch answers Unsupported: Info does not offer it.
-func (p *Plugin) Watch(context.Context, string) error {
-	return provider.Errorf(provider.Unsupported, "watching is not supported")
+// Watch asks that a change of uri be reported. It returns once the plugin has been polled with it.
+func (p *Plugin) Watch(ctx context.Context, uri string) error {
+	if p.poll == nil {
+		return provider.Errorf(provider.Unsupported, "watching is not supported")
+	}
+	return p.poll.watch(ctx, uri)
 }
 
-// Unwatch does nothing.
-func (p *Plugin) Unwatch(string) {}
+// Unwatch ends what Watch began.
+func (p *Plugin) Unwatch(uri string) {
+	if p.poll != nil {
+		p.poll.unwatch(uri)
+	}
+}
 
 // Close turns new calls away, waits for those that run, and releases everything. When ctx is done first, what still runs
 // is cut short.
@@ -294,6 +292,10 @@ func (p *Plugin) Close(ctx context.Context) error {
 
 func (p *Plugin) shut(ctx context.Context) error {
 	defer p.runtime.remove(p)
+	p.gate.close()
+	if p.poll != nil {
+		p.poll.close()
+	}
 	err := p.pool.close(ctx)
 	after := context.WithoutCancel(ctx)
 	if err != nil {

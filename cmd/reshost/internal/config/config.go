@@ -79,17 +79,17 @@ type Limits struct {
 	QueueWait         Duration `key:"queue_wait" default:"2s" off:"true" doc:"How long a call waits for an instance."`
 	Record            Bytes    `key:"record" default:"64KiB" soon:"true" doc:"Size of one record from a plugin."`
 	State             Bytes    `key:"state" default:"8KiB" soon:"true" doc:"Size of a plugin's sealed state."`
-	EventsCall        int      `key:"events_per_call" default:"1000" soon:"true" doc:"Changes reported during one call."`
-	EventsRate        int      `key:"events_per_second" default:"200" soon:"true" doc:"Changes reported by one plugin."`
+	EventsCall        int      `key:"events_per_call" default:"1000" min:"1" off:"true" doc:"Changes reported during one call."`
+	EventsRate        int      `key:"events_per_second" default:"200" min:"1" off:"true" doc:"Changes reported by one plugin."`
 	LogRate           int      `key:"log_lines_per_second" default:"50" min:"1" off:"true" doc:"Log lines of one plugin."`
 	Requests          int      `key:"requests" default:"1024" min:"1" off:"true" doc:"Requests at the same time."`
 	PrincipalRequests int      `key:"requests_per_principal" default:"64" min:"1" off:"true" doc:"Requests at the same time of one caller: one address, where callers are not identified. Loopback is not counted."`
 	RequestRate       int      `key:"requests_per_second" default:"200" soon:"true" doc:"Requests of one caller."`
 	CompletionRate    int      `key:"completions_per_second" default:"20" soon:"true" doc:"Completions of one caller."`
-	Streams           int      `key:"streams" default:"10000" soon:"true" doc:"Subscription streams at the same time."`
-	PrincipalStreams  int      `key:"streams_per_principal" default:"100" soon:"true" doc:"Subscription streams of one caller."`
-	StreamURIs        int      `key:"uris_per_stream" default:"1000" soon:"true" doc:"URIs watched by one stream."`
-	PluginURIs        int      `key:"watched_per_plugin" default:"10000" soon:"true" doc:"Different URIs watched at one plugin."`
+	Streams           int      `key:"streams" default:"10000" min:"1" off:"true" doc:"Subscription streams at the same time."`
+	PrincipalStreams  int      `key:"streams_per_principal" default:"100" min:"1" off:"true" doc:"Subscription streams of one caller."`
+	StreamURIs        int      `key:"uris_per_stream" default:"1000" min:"1" off:"true" doc:"URIs watched by one stream."`
+	PluginURIs        int      `key:"watched_per_plugin" default:"10000" min:"1" off:"true" doc:"Different URIs watched at one plugin."`
 	Sessions          int      `key:"sessions" default:"1000" min:"1" off:"true" doc:"Sessions of clients of older revisions."`
 	SessionIdle       Duration `key:"session_idle" default:"30m" off:"true" doc:"How long such a session may idle."`
 	Write             Duration `key:"write" default:"10s" off:"true" doc:"How long a response may make no progress."`
@@ -108,7 +108,7 @@ type Plugin struct {
 	Config          JSON              `key:"config" example:"{ title: Handbook }" doc:"The plugin's own configuration; its README says what it takes. The plugin reads all of it, so no secret may stand here."`
 	Grants          Grants            `key:"grants" doc:"What the plugin may use. Nothing is granted by default."`
 	Webhook         *Webhook          `key:"webhook" soon:"true" doc:"Lets a signed HTTP request report changes."`
-	Poll            Duration          `key:"poll" soon:"true" doc:"How often the plugin is asked for changes while something is watched."`
+	Poll            Duration          `key:"poll" doc:"How often the plugin is asked for changes while something is watched; by default as it says itself. At least 100ms."`
 	Limits          PluginLimits      `key:"limits" doc:"Narrower limits for this plugin."`
 	Cache           *Cache            `key:"cache" doc:"How long clients may reuse results."`
 }
