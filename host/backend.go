@@ -23,6 +23,7 @@ func (b backend) Features(context.Context, *mcp.Caller) mcp.Features {
 	var f mcp.Features
 	for _, v := range b.h.snap.Load().views {
 		f.Completions = f.Completions || v.completes()
+		f.Logging = f.Logging || v.clientLogs
 		f.Subscribe = f.Subscribe || v.info.Watch
 	}
 	f.ListChanged = true // providers come and go, if nothing else

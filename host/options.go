@@ -63,6 +63,9 @@ type Options struct {
 type ProviderOptions struct {
 	// Cache overrides Options.Cache for this provider's results; nil leaves the host's.
 	Cache *CacheRules
+	// ClientLogs sends the provider's log lines to clients that ask for them, by logLevel or logging/setLevel (rule N3). They
+	// may tell what the provider's operator wants to keep: off by default.
+	ClientLogs bool
 }
 
 // CacheRules are the operator's word on what a provider says about reuse of its results (rule P6). The zero value is the

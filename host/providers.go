@@ -107,7 +107,9 @@ func (h *Host) view(p provider.Provider, opts *ProviderOptions) (*view, error) {
 	if err := cache.check(); err != nil {
 		return nil, fmt.Errorf("provider %q: %w", info.Name, err)
 	}
-	v, err := compile(h.newUnit(p, info.Name), info, cache)
+	u := h.newUnit(p, info.Name)
+	u.clientLogs = opts != nil && opts.ClientLogs
+	v, err := compile(u, info, cache)
 	if err != nil {
 		return nil, fmt.Errorf("provider %q: %w", info.Name, err)
 	}

@@ -122,7 +122,10 @@ func (j *readJob) ask(ctx context.Context) (*provider.ReadResult, error) {
 		Caller: provider.Caller{Principal: j.caller.principal, Meta: meta},
 		URI:    j.route.asked, Template: text, TemplateIndex: index, Vars: j.route.vars,
 		MaxBytes: j.opts.Limits.ReadBytes,
-		Progress: j.req.Progress, Log: j.req.Log,
+		Progress: j.req.Progress,
+	}
+	if j.route.clientLogs {
+		req.Log = j.req.Log
 	}
 	var res *provider.ReadResult
 	err = j.call(ctx, "Read", func(ctx context.Context) (err error) {

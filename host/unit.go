@@ -18,6 +18,8 @@ type unit struct {
 	p    provider.Provider
 	// calls is entered by each call, so that Close comes after the last.
 	calls *gate
+	// clientLogs says that its log lines may reach clients.
+	clientLogs bool
 	// closed is closed when Provider.Close has returned err.
 	closed chan struct{}
 	err    error

@@ -143,12 +143,13 @@ func hostOptions(cfg *config.Config, log *slog.Logger, keys [][]byte) *host.Opti
 }
 
 func providerOptions(p *config.Plugin) *host.ProviderOptions {
-	if p.Cache == nil {
-		return nil
+	o := &host.ProviderOptions{ClientLogs: p.ClientLogs}
+	if p.Cache != nil {
+		o.Cache = &host.CacheRules{
+			TTL: time.Duration(p.Cache.TTL), Min: time.Duration(p.Cache.Min), Max: time.Duration(p.Cache.Max), Public: p.Cache.Public,
+		}
 	}
-	return &host.ProviderOptions{Cache: &host.CacheRules{
-		TTL: time.Duration(p.Cache.TTL), Min: time.Duration(p.Cache.Min), Max: time.Duration(p.Cache.Max), Public: p.Cache.Public,
-	}}
+	return o
 }
 
 // pluginConfigs turns the entries of the configuration into what the runtime loads. What can be seen to be wrong without

@@ -65,6 +65,8 @@ type Caller struct {
 type Features struct {
 	// Completions is set where some template completes; Subscribe and ListChanged only where they are really served.
 	Completions, Subscribe, ListChanged bool
+	// Logging is set where log lines of some provider reach the clients that ask for them (rule N3).
+	Logging bool
 }
 
 // CacheHint is what a complete result says to the client (rule P6).

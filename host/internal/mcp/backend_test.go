@@ -35,7 +35,7 @@ func (l *library) took() []string {
 }
 
 func (l *library) Features(context.Context, *mcp.Caller) mcp.Features {
-	return mcp.Features{Completions: true, Subscribe: true, ListChanged: true}
+	return mcp.Features{Completions: true, Subscribe: true, ListChanged: true, Logging: true}
 }
 
 func (l *library) ListResources(_ context.Context, c *mcp.Caller, cursor *string) (*mcp.ResourcePage, error) {

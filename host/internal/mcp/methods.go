@@ -38,7 +38,7 @@ func (c *call) handler(method string) func(*call, context.Context) error {
 	case methodUnsubscribe:
 		return (*call).unsubscribe
 	case methodSetLevel:
-		if c.server.opts.Logging {
+		if c.server.backend.Features(context.Background(), &c.caller).Logging {
 			return (*call).setLevel
 		}
 	}

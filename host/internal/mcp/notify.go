@@ -26,7 +26,6 @@ type notifier struct {
 func (c *call) notify(p *ReadParams) {
 	level := -1
 	switch {
-	case !c.server.opts.Logging:
 	case c.session != nil:
 		level = c.session.logLevel()
 	case c.rev.modern && c.meta.logLevel != nil:

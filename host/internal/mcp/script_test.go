@@ -50,7 +50,7 @@ func runScript(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := &mcp.Options{Name: "library", Title: "The library", Version: "1.2.3", Instructions: "Read <all> of it.", Logging: true}
+	options := &mcp.Options{Name: "library", Title: "The library", Version: "1.2.3", Instructions: "Read <all> of it."}
 	if archive.Files[0].Name == "revisions" {
 		options.Revisions = strings.Fields(string(archive.Files[0].Data))
 	}

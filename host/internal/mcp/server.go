@@ -24,8 +24,6 @@ type Options struct {
 	Instructions string
 	// Revisions are the protocol revisions served, of those in [Revisions]. nil or empty: all.
 	Revisions []string
-	// Logging lets a provider's log lines reach the clients that ask for them (rule N3).
-	Logging bool
 	// MaxDepth is how deep a message's JSON may nest. 0: 64.
 	MaxDepth int
 	// MaxSessions bounds the sessions of legacy clients over HTTP, which end when SessionIdle passes without a request.

@@ -84,7 +84,7 @@ func (c *call) appendCapabilities(out []byte, f *Features) []byte {
 	if f.Completions && c.rev.completions {
 		out = append(out, `,"completions":{}`...)
 	}
-	if c.server.opts.Logging && !c.rev.modern {
+	if f.Logging && !c.rev.modern {
 		out = append(out, `,"logging":{}`...)
 	}
 	return append(out, '}')

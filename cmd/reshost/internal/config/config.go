@@ -104,7 +104,7 @@ type Plugin struct {
 	Only            []string          `key:"only" example:"[\"handbook://\"]" doc:"Claims only URIs with one of these prefixes, so that two plugins can share a scheme."`
 	Isolation       string            `key:"isolation" enum:"reset|shared|fresh" doc:"How calls are kept apart: reset restores the plugin's memory after each call, fresh starts a new instance for each, shared lets calls meet. Default: what the plugin asks for, at least reset."`
 	AllowWebSchemes bool              `key:"allow_web_schemes" doc:"Lets the plugin claim http and https, which are for resources that clients load themselves."`
-	ClientLogs      bool              `key:"client_logs" soon:"true" doc:"Sends the plugin's log lines to clients that ask for them."`
+	ClientLogs      bool              `key:"client_logs" doc:"Sends the plugin's log lines to clients that ask for them."`
 	Config          JSON              `key:"config" example:"{ title: Handbook }" doc:"The plugin's own configuration; its README says what it takes. The plugin reads all of it, so no secret may stand here."`
 	Grants          Grants            `key:"grants" doc:"What the plugin may use. Nothing is granted by default."`
 	Webhook         *Webhook          `key:"webhook" soon:"true" doc:"Lets a signed HTTP request report changes."`
