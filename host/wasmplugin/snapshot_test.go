@@ -61,7 +61,9 @@ func TestNothingIsLeft(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if b := res.Contents[0].Body; b[0] != 0 || b[1] != 0 {
+				// The call's own request is in memory too, and its clock and deadline may hold a few such bytes: what
+				// would be left of the other call is 256 of them at least.
+				if b := res.Contents[0].Body; b[0] != 0 || b[1] > 16 {
 					t.Errorf("after %s the next call finds the global at %d and %d bytes", uri, b[0], b[1])
 				}
 				settle(t, p)
