@@ -20,7 +20,7 @@ func (m *memory) release() {}
 func (m *memory) zero(from uint64) { clear(m.bytes()[from:]) }
 
 // startImage is for systems that can map memory; here it is always nil.
-type startImage struct{}
+type startImage struct{ size uint64 }
 
 func newStartImage([]byte) *startImage   { return nil }
 func (s *startImage) close()             {}
