@@ -1,9 +1,11 @@
 package wasmplugin
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -58,6 +60,79 @@ func BenchmarkReadParallel(b *testing.B) {
 			}
 		})
 	})
+}
+
+// BenchmarkReadFile reads a file of 80 bytes through the plugin file, packed, which RESHOST_BENCH_GUEST names: a guest in
+// Go with its heap and collector.
+func BenchmarkReadFile(b *testing.B) {
+	file := os.Getenv("RESHOST_BENCH_GUEST")
+	if file == "" {
+		b.Skip("RESHOST_BENCH_GUEST names no guest")
+	}
+	wasm, err := os.ReadFile(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.md"), bytes.Repeat([]byte("x"), 80), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	isolations(b, func(b *testing.B, isolation string) {
+		p := benchPlugin(b, wasm, Config{Isolation: isolation, Grants: Grants{FS: &FSGrant{Roots: map[string]FSRoot{"main": {Path: dir, As: "/docs"}}}}})
+		req := &provider.ReadRequest{
+			URI: "file:///docs/a.md", Template: p.Info().Templates[0].URITemplate, Vars: []provider.Var{{Name: "path", Value: "docs/a.md"}},
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := p.Read(b.Context(), req); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkRestore puts an instance back after a read: what isolation reset costs beside the caller's path.
+func BenchmarkRestore(b *testing.B) {
+	guests := map[string][]byte{"by hand": smallGuest()}
+	if file := os.Getenv("RESHOST_BENCH_GUEST"); file != "" {
+		wasm, err := os.ReadFile(file)
+		if err != nil {
+			b.Fatal(err)
+		}
+		guests["from file"] = wasm
+	}
+	for _, name := range sortedKeys(guests) {
+		for _, way := range []string{"copied", "mapped"} {
+			b.Run(name+"/"+way, func(b *testing.B) {
+				p := benchPlugin(b, guests[name], Config{Grants: Grants{FS: &FSGrant{Roots: map[string]FSRoot{"main": {Path: b.TempDir(), As: "/docs"}}}}})
+				if p.began.image == nil && way == "mapped" {
+					b.Skip("small, or not mapped here")
+				}
+				inst, err := p.newInstance(b.Context(), start{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer inst.close()
+				s := *p.began
+				if way == "copied" && s.image != nil {
+					s.memory, s.image = bytes.Clone(inst.mem.bytes()), nil
+				}
+				for b.Loop() {
+					b.StopTimer()
+					c := &call{plugin: p, export: abi.ExportRead, sink: &readSink{maxParts: 1, maxBytes: 1 << 20}, served: p.served.Load(), out: inst.out}
+					c.request = p.readRequest(&provider.ReadRequest{URI: "letters://a", Template: p.Info().Templates[0].URITemplate}, abi.Common{}, 1<<20)
+					if _, err := p.invoke(b.Context(), inst, c); err != nil {
+						b.Fatal(err)
+					}
+					c.close()
+					b.StartTimer()
+					if !inst.restore(&s) {
+						b.Fatal("not put back")
+					}
+				}
+			})
+		}
+	}
 }
 
 // BenchmarkReadMiB reads 1 MiB, which the guest fills anew.

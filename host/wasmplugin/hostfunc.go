@@ -31,6 +31,10 @@ func hostEmit(_ context.Context, c *call, m guestMemory, stack []uint64) {
 	stack[0] = result(int32(r))
 }
 
+// writeChunk is how many bytes of a body are taken between two looks at the clock: most bodies come whole, so that the
+// host allocates once.
+const writeChunk = 1 << 20
+
 // hostWrite is write(ptr, len) -> Reply.
 func hostWrite(ctx context.Context, c *call, m guestMemory, stack []uint64) {
 	b := m.view(uint32(stack[0]), uint32(stack[1]))
@@ -41,11 +45,11 @@ func hostWrite(ctx context.Context, c *call, m guestMemory, stack []uint64) {
 	case c.stopped:
 		r = abi.ReplyStop
 	default:
-		r = c.sink.write(c, b[:min(len(b), chunk)])
-		for len(b) > chunk && r == abi.ReplyContinue {
+		r = c.sink.write(c, b[:min(len(b), writeChunk)])
+		for len(b) > writeChunk && r == abi.ReplyContinue {
 			c.check(ctx)
-			b = b[chunk:]
-			r = c.sink.write(c, b[:min(len(b), chunk)])
+			b = b[writeChunk:]
+			r = c.sink.write(c, b[:min(len(b), writeChunk)])
 		}
 	}
 	stack[0] = result(int32(r))

@@ -20,7 +20,8 @@ type memory struct {
 	// refused says that growth met the instance's limit, or the budget.
 	refused bool
 	// start is the file mapping that the memory begins with; see snapshot. nil: none.
-	start *startImage
+	start   *startImage
+	entries []byte // room for what the system says about the pages
 }
 
 // Reallocate grows the memory to size bytes, or returns nil where the limit or the budget forbids it. It may have more
@@ -56,5 +57,5 @@ func (m *memory) Free() {}
 func (m *memory) drop() {
 	m.budget.give(int64(m.size))
 	m.release()
-	m.all, m.size, m.start = nil, 0, nil
+	m.all, m.size, m.start, m.entries = nil, 0, nil, nil
 }

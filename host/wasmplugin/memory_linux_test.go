@@ -2,5 +2,11 @@
 
 package wasmplugin
 
-// canMap says that large instances are put back by mapping.
-const canMap = true
+import "bytes"
+
+// canMap reports whether large instances are put back page by page here.
+func canMap() bool {
+	s := newStartImage(bytes.Repeat([]byte{1}, imageFrom))
+	defer s.close()
+	return s != nil
+}

@@ -2,5 +2,5 @@
 
 package wasmplugin
 
-// canMap says that large instances are put back by mapping.
-const canMap = false
+// canMap reports whether large instances are put back page by page here.
+func canMap() bool { return false }
