@@ -191,19 +191,6 @@ func (h *Hub) above(uri string, f func(*entry)) {
 	}
 }
 
-// below reports whether an update of uri is one for a watcher of watched.
-func below(uri, watched string) bool {
-	if uri == watched {
-		return true
-	}
-	path, _, _ := strings.Cut(uri, "?")
-	rest, ok := strings.CutPrefix(path, watched)
-	if !ok {
-		return false
-	}
-	return strings.HasSuffix(watched, "/") || strings.HasPrefix(rest, "/")
-}
-
 // UpdatedAll marks every URI watched at a source as updated: what changed there is not known.
 func (h *Hub) UpdatedAll(src Source) {
 	h.updates.Add(1)
