@@ -245,7 +245,7 @@ func (h *Hub) unwatch(t Target) {
 }
 
 // Reroute asks anew where every watched URI leads, after that changed. A URI that leads elsewhere now is attached there and
-// counts as updated: what changed in between, nobody saw.
+// counts as updated: what changed in between, nobody saw. One that leads nowhere waits until somebody serves it again.
 func (h *Hub) Reroute() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -274,5 +274,7 @@ func (h *Hub) moved(e *entry) {
 	}
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	e.mark()
+	if e.have.Source != nil {
+		e.mark()
+	}
 }

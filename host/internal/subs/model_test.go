@@ -169,7 +169,7 @@ func TestModel(t *testing.T) {
 					mu.Unlock()
 					h.Reroute()
 					synctest.Wait()
-					if changed := ok != (to >= 0) || ok && was != to; !changed {
+					if to < 0 || ok && was == to {
 						return
 					}
 					for _, m := range model {
