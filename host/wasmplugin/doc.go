@@ -9,7 +9,7 @@
 //		FS: &wasmplugin.FSGrant{Roots: map[string]wasmplugin.FSRoot{"main": {Path: "./docs", As: "/docs"}}},
 //	}})
 //	if err != nil { ... }
-//	err = h.Add(p) // h is a *host.Host
+//	err = h.Add(p, nil) // h is a *host.Host; Example_host is the whole of it
 //
 // # Isolation
 //
