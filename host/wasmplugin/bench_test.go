@@ -168,7 +168,8 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// BenchmarkStart starts an instance and drops it: what isolation fresh adds to a call.
+// BenchmarkStart starts an instance and drops it: what isolation fresh adds to a call, and what an instance more costs
+// under reset.
 func BenchmarkStart(b *testing.B) {
 	guests := map[string][]byte{"by hand": smallGuest()}
 	if file := os.Getenv("RESHOST_BENCH_GUEST"); file != "" {
@@ -179,21 +180,23 @@ func BenchmarkStart(b *testing.B) {
 		guests["from file"] = wasm
 	}
 	for _, name := range sortedKeys(guests) {
-		b.Run(name, func(b *testing.B) {
-			cfg := Config{Isolation: "fresh"}
-			if name == "from file" {
-				cfg.Grants.FS = &FSGrant{Roots: map[string]FSRoot{"main": {Path: b.TempDir(), As: "/docs"}}}
-			}
-			p := benchPlugin(b, guests[name], cfg)
-			b.ReportAllocs()
-			for b.Loop() {
-				inst, err := p.newInstance(b.Context(), start{})
-				if err != nil {
-					b.Fatal(err)
+		for _, isolation := range []string{"fresh", "reset"} {
+			b.Run(name+"/"+isolation, func(b *testing.B) {
+				cfg := Config{Isolation: isolation}
+				if name == "from file" {
+					cfg.Grants.FS = &FSGrant{Roots: map[string]FSRoot{"main": {Path: b.TempDir(), As: "/docs"}}}
 				}
-				inst.close()
-			}
-		})
+				p := benchPlugin(b, guests[name], cfg)
+				b.ReportAllocs()
+				for b.Loop() {
+					inst, err := p.newInstance(b.Context(), start{})
+					if err != nil {
+						b.Fatal(err)
+					}
+					inst.close()
+				}
+			})
+		}
 	}
 }
 

@@ -13,9 +13,14 @@
 //
 // # Isolation
 //
-// Under "reset", the default, and "fresh" each call runs on an instance that no other call used, so that nothing of one
-// call can be read in the next; "reset" starts them ahead. Under "shared" instances are reused as they are. README.md says what
-// holds, what does not yet, and what it costs.
+// Under "reset", the default, an instance's memory and globals are put back after each call to what they were after
+// rh_init; under "fresh" each call runs on an instance that no other call used. Either way nothing of one call can be read in the
+// next. Under "shared" instances are reused as they are. README.md says what holds, what does not yet, and what it costs.
+//
+// # Interruption
+//
+// Modules are rewritten before they are compiled, so that a guest looks at its call's clock and context wherever it is, and
+// bounds its own stack. A call ends at its deadline whatever the guest does, and the instance goes on after a reset.
 //
 // # Errors
 //

@@ -339,5 +339,5 @@ func compileError(err error) error {
 	return fmt.Errorf("the module does not compile: %s", safeText(text, 500))
 }
 
-// warmInstances is how many instances are started ahead where each call uses one up.
+// warmInstances is how many instances are kept ready, so that a caller finds one while others are being put back.
 func warmInstances(limit int) int { return min(runtime.GOMAXPROCS(0), 8, limit) }

@@ -33,7 +33,7 @@ func (m *memory) release() {
 
 // clearedByHand is up to how many bytes are cleared by writing zeroes: beyond, the system drops the pages, and the next
 // call pays for having them again.
-const clearedByHand = 1 << 20
+const clearedByHand = 4 << 20
 
 // zero clears the memory from an offset on.
 func (m *memory) zero(from uint64) {
