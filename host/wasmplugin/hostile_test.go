@@ -248,8 +248,9 @@ func TestMemoryIsGivenBack(t *testing.T) {
 		}
 	}
 	settle(t, p)
-	if used := r.memory.used.Load(); used <= 0 || used > 10<<20 {
-		t.Errorf("%d bytes are counted while a few instances are ready", used)
+	// None may be ready at this moment: a trapped instance is gone at once, and the next is made off the caller's path.
+	if used := r.memory.used.Load(); used < 0 || used > 10<<20 {
+		t.Errorf("%d bytes are counted while at most a few instances are ready", used)
 	}
 	if err := p.Close(t.Context()); err != nil {
 		t.Fatal(err)
