@@ -133,8 +133,10 @@ func TestNothingIsLeftInGo(t *testing.T) {
 	seen := 0
 	for range 10 {
 		uri := "file:///docs/hidden-name.md"
-		res, err := p.Read(t.Context(), &provider.ReadRequest{URI: uri, Template: p.Info().Templates[0].URITemplate,
-			Vars: []provider.Var{{Name: "path", Value: "docs/hidden-name.md"}}})
+		res, err := p.Read(t.Context(), &provider.ReadRequest{
+			URI: uri, Template: p.Info().Templates[0].URITemplate,
+			Vars: []provider.Var{{Name: "path", Value: "docs/hidden-name.md"}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
