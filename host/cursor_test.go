@@ -97,6 +97,35 @@ func FuzzOpenCursor(f *testing.F) {
 	})
 }
 
+// A cursor has one spelling: any other is none, although a lax decoder would read the same bytes.
+func TestCursorSpelling(t *testing.T) {
+	h, err := New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(context.Background())
+	c := newCaller(nil, "", nil)
+	// Of four lengths in a row one at least leaves bits of the last letter unused.
+	for n := range 4 {
+		text, err := h.sealCursor("m", c, &cursor{provider: strings.Repeat("p", n+1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+		other := []string{text + "\n", text + "\r\n", text[:9] + "\n" + text[9:], "\r" + text, text + "=", text + " ", text + "A"}
+		for _, last := range alphabet {
+			if s := text[:len(text)-1] + string(last); s != text {
+				other = append(other, s)
+			}
+		}
+		for _, s := range other {
+			if _, err := h.openCursor("m", c, s); provider.CodeOf(err) != provider.Invalid {
+				t.Errorf("%q is taken for %q: %v", s, text, err)
+			}
+		}
+	}
+}
+
 func TestLimitsDefaults(t *testing.T) {
 	if got := (Limits{}).withDefaults(); got.ReadBytes != 16<<20 || got.Requests != 1024 || got.PrincipalRequests != 64 || got.URIBytes != 8<<10 {
 		t.Errorf("%+v", got)

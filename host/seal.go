@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"strings"
 )
 
 // sealer encrypts and authenticates what clients carry for the host. Every message has a key of its own, derived from a random
@@ -57,7 +58,7 @@ func (s *sealer) seal(plain, aad []byte) (string, error) {
 // open returns what seal was given, if one of the keys sealed it for the same use. Text has one spelling only.
 func (s *sealer) open(text string, aad []byte) ([]byte, error) {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(sealed) < sealSalt+sealTag {
+	if err != nil || len(sealed) < sealSalt+sealTag || strings.ContainsAny(text, "\r\n") { // the decoder passes over line breaks
 		return nil, errSeal
 	}
 	for _, key := range s.keys {

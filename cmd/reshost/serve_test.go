@@ -182,6 +182,32 @@ func (s *server) runCurl(t *testing.T, want string) {
 	}
 }
 
+// TestServeEndsBeforeItsBodies shows that a request whose body never comes does not hold up the end, nor make it a failure.
+func TestServeEndsBeforeItsBodies(t *testing.T) {
+	_, file := folder(t)
+	s := serve(t, "--config", file, "--listen", "127.0.0.1:0")
+	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/mcp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	head := "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
+	if _, err := io.WriteString(conn, head); err != nil {
+		t.Fatal(err)
+	}
+	// The server asks for the body once it reads it.
+	if _, err := conn.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	if code := s.end(); code != exitOK {
+		t.Errorf("exit code %d, want 0:\n%s", code, s.stderr)
+	}
+	if d := time.Since(begin); d > closeTimeout/2 {
+		t.Errorf("the end took %v", d)
+	}
+}
+
 func TestServeUnix(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the socket's mode is that of a POSIX system")

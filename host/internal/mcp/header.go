@@ -38,8 +38,8 @@ func NameMatches(value, name string) bool {
 	if len(value) < len(prefix)+len(suffix) || !strings.HasPrefix(value, prefix) || !strings.HasSuffix(value, suffix) {
 		return value == name
 	}
-	decoded, err := base64.StdEncoding.Strict().DecodeString(value[len(prefix) : len(value)-len(suffix)])
-	return err == nil && string(decoded) == name
+	// Encoded and not decoded, since a name has one spelling: a decoder would pass over line breaks.
+	return value[len(prefix):len(value)-len(suffix)] == base64.StdEncoding.EncodeToString([]byte(name))
 }
 
 // headerMismatch is the answer to a header that is missing, doubled, malformed or other than the body.

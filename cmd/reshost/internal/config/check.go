@@ -107,7 +107,7 @@ func CheckListen(addr string) string {
 
 // DecodeKey returns the bytes of a sealing key.
 func DecodeKey(s Secret) ([]byte, error) {
-	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(s.Reveal()))
+	raw, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(s.Reveal()))
 	if err != nil || len(raw) != keySize {
 		return nil, errKey
 	}
