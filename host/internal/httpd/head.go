@@ -52,14 +52,13 @@ func hostSet(list []string) map[string]bool {
 // checkHost checks the Host header. A web page whose name was made to point at this machine sends that name here. known says
 // that the name is one of ours, and not merely one that nothing speaks against.
 func (h *Handler) checkHost(r *http.Request) (allowed, known bool) {
+	host, ok := hostName(r.Host)
+	if !ok {
+		return false, false
+	}
 	if len(h.hosts) == 0 && !toLoopback(r) {
 		return true, false
 	}
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.ToLower(strings.Trim(host, "[]"))
 	if len(h.hosts) > 0 {
 		return h.hosts[host], h.hosts[host]
 	}
@@ -69,6 +68,36 @@ func (h *Handler) checkHost(r *http.Request) (allowed, known bool) {
 	addr, err := netip.ParseAddr(host)
 	loopback := err == nil && addr.IsLoopback()
 	return loopback, loopback
+}
+
+// hostName returns the name in a Host header, in lower case and without brackets; false where the value is not a name or an
+// address, alone or with a port (RFC 3986 section 3.2). HTTP/1.0 has none.
+func hostName(value string) (name string, ok bool) {
+	name, port := value, ""
+	if rest, found := strings.CutPrefix(value, "["); found {
+		if name, port, ok = strings.Cut(rest, "]"); !ok {
+			return "", false
+		}
+		if addr, err := netip.ParseAddr(name); err != nil || !addr.Is6() {
+			return "", false
+		}
+		if port != "" {
+			if port, ok = strings.CutPrefix(port, ":"); !ok {
+				return "", false
+			}
+		}
+	} else {
+		name, port, _ = strings.Cut(value, ":")
+		if strings.ContainsAny(name, "[]") || (name == "" && value != "") {
+			return "", false
+		}
+	}
+	if port != "" {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return "", false
+		}
+	}
+	return strings.ToLower(name), true
 }
 
 // toLoopback reports whether the connection came in on a loopback address.
