@@ -135,6 +135,9 @@ func (e *envelope) validID() ID {
 }
 
 func (e *envelope) message() (Message, *Error) {
+	if string(e.id) == "null" && e.method == nil && e.err != nil && e.result == nil {
+		e.id = nil // the answer to a message whose id could not be read (JSON-RPC 2.0 section 5)
+	}
 	if e.id != nil {
 		if err := checkID(e.id); err != nil {
 			return Message{}, err
