@@ -23,6 +23,10 @@ func (x *exchange) answer(status int, body []byte) {
 	}
 }
 
+// abort ends the exchange without an answer: the connection is closed, or the HTTP/2 stream reset. A status without a body would
+// be taken for an answer, and a proxy might even keep it.
+func abort() { panic(http.ErrAbortHandler) }
+
 // chunk is how much is written under one deadline.
 const chunk = 64 << 10
 

@@ -26,7 +26,6 @@ func (x *exchange) readBody(buf *[]byte) bool {
 		first = min(first, n+1)
 	}
 	*buf = slices.Grow(*buf, int(first))
-	x.deadline(x.h.opts.ReadTimeout)
 	for {
 		n, err := x.r.Body.Read((*buf)[len(*buf):cap(*buf)])
 		*buf = (*buf)[:len(*buf)+n]
@@ -35,9 +34,11 @@ func (x *exchange) readBody(buf *[]byte) bool {
 			x.tooLarge(jsonrpc.FindID(*buf))
 			return false
 		case errors.Is(err, io.EOF):
-			// Left in force, it would end the request when it passes: the server reads on to notice a client that leaves.
-			x.ctl.SetReadDeadline(time.Time{})
+			x.untimed()
 			return true
+		case errors.Is(err, os.ErrDeadlineExceeded) && x.h.ending.Err() != nil:
+			x.shut(jsonrpc.FindID(*buf))
+			return false
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			x.reject(http.StatusRequestTimeout, "the body took too long", jsonrpc.FindID(*buf))
 			return false
@@ -51,9 +52,30 @@ func (x *exchange) readBody(buf *[]byte) bool {
 	}
 }
 
-// deadline bounds the reading of the body from now on. A transport without deadlines is left as it is.
+// deadline bounds the reading of the body from now on, and the end of the handler cuts it at once. A transport without
+// deadlines is left as it is.
 func (x *exchange) deadline(d time.Duration) {
 	x.ctl.SetReadDeadline(time.Now().Add(d))
+	if x.h.ending.Err() != nil {
+		x.expire()
+	}
+}
+
+// expire ends the reading of the body.
+func (x *exchange) expire() { x.ctl.SetReadDeadline(time.Now().Add(-time.Second)) }
+
+// untimed ends the bound on reading. Left in force, it would end the request when it passes: the server reads on to notice a
+// client that leaves. A handler that has ended meanwhile takes no request, and the bound may stay.
+func (x *exchange) untimed() {
+	if x.cut() {
+		x.ctl.SetReadDeadline(time.Time{})
+	}
+}
+
+// shut answers a request that comes when the handler has ended.
+func (x *exchange) shut(id jsonrpc.ID) {
+	x.w.Header().Set("Connection", "close")
+	x.busy(&mcp.Refusal{RetryAfterMillis: 1000}, id)
 }
 
 func (x *exchange) tooLarge(id jsonrpc.ID) {
@@ -71,7 +93,7 @@ func (x *exchange) findID() jsonrpc.ID {
 		return nil
 	}
 	x.deadline(time.Second)
-	defer x.ctl.SetReadDeadline(time.Time{})
+	defer x.deadline(x.h.opts.ReadTimeout)
 	data, _ := io.ReadAll(io.LimitReader(x.r.Body, jsonrpc.IDWindow)) // what came before a failure may hold it
 	return jsonrpc.FindID(data)
 }
@@ -83,8 +105,10 @@ func (x *exchange) reject(status int, message string, id jsonrpc.ID) {
 }
 
 // refuse answers a request for which there is no room.
-func (x *exchange) refuse(r *mcp.Refusal) {
-	resp := r.Respond(nil, x.findID())
+func (x *exchange) refuse(r *mcp.Refusal) { x.busy(r, x.findID()) }
+
+func (x *exchange) busy(r *mcp.Refusal, id jsonrpc.ID) {
+	resp := r.Respond(nil, id)
 	if resp.RetryAfter > 0 {
 		x.w.Header().Set("Retry-After", fmt.Sprint(resp.RetryAfter))
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -241,7 +242,12 @@ func TestCloseCancelsWhatIsLeft(t *testing.T) {
 	}}
 	h := httpd.New(server(b), nil)
 	done := make(chan bool)
-	go func() { serve(h, readRequest()); done <- true }()
+	go func() {
+		if w := serve(h, readRequest()); w.Code != 503 || !strings.Contains(w.Body.String(), `"id":1,"error"`) {
+			t.Errorf("answer %d %s", w.Code, w.Body)
+		}
+		done <- true
+	}()
 	<-started
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -342,6 +348,72 @@ func TestSlowBody(t *testing.T) {
 			t.Errorf("it took %v", d)
 		}
 	})
+}
+
+// A body that is not whole is no request in flight: Close cuts it, also where it is refused unread.
+func TestCloseCutsBodies(t *testing.T) {
+	for name, head := range map[string]string{
+		"read":    "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n" + `{"id":7,`,
+		"refused": "POST /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil\r\nContent-Length: 1000\r\n\r\n",
+		"unread":  "DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := httpd.New(server(&backend{}), nil)
+				_, n, stop := start(t, h, false)
+				defer stop()
+				conn, err := n.dial(t.Context(), "", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				answer := make(chan string, 1)
+				go func() {
+					all, _ := io.ReadAll(conn)
+					answer <- string(all)
+				}()
+				io.WriteString(conn, head)
+				synctest.Wait()
+				begin := time.Now()
+				if err := h.Close(t.Context()); err != nil {
+					t.Errorf("Close: %v", err)
+				}
+				got := <-answer
+				if time.Since(begin) > 0 {
+					t.Errorf("the connection ended after %v", time.Since(begin))
+				}
+				if name == "read" && (!strings.HasPrefix(got, "HTTP/1.1 503") || !strings.Contains(got, `"id":7`)) {
+					t.Errorf("got %s", got)
+				}
+			})
+		})
+	}
+}
+
+// A client that ends its half of the connection looks like one that is gone: it gets no answer, and no status without one.
+func TestHalfClose(t *testing.T) {
+	b := &backend{read: func(ctx context.Context, _ *mcp.Caller, _ *mcp.ReadParams) (*mcp.ReadResult, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	srv := httptest.NewServer(httpd.New(server(b), nil))
+	defer srv.Close()
+	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	r := readRequest()
+	r.Host = "localhost"
+	if err := r.Write(conn); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := io.ReadAll(conn); len(got) > 0 {
+		t.Errorf("got %q", got)
+	}
 }
 
 // A client that does not read its answer is given up, and the request ends.

@@ -188,6 +188,9 @@ func (h *Handler) leave() {
 // not call.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := exchange{h: h, w: w, r: r, ctl: http.NewResponseController(w)}
+	x.deadline(h.opts.ReadTimeout) // also where the body is only read to be passed over, by net/http
+	x.cut = context.AfterFunc(h.ending, x.expire)
+	defer x.cut()
 	header := w.Header()
 	header["X-Content-Type-Options"] = []string{"nosniff"}
 	allowed, known := h.checkHost(r)
@@ -199,14 +202,26 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.reject(http.StatusForbidden, "the Origin header is not allowed", nil)
 		return
 	}
+	if h.ending.Err() != nil {
+		x.shut(x.findID())
+		return
+	}
+	if r.Method == http.MethodPost {
+		x.post()
+		return
+	}
+	if r.Body == nil || r.Body == http.NoBody {
+		x.untimed()
+	} else {
+		header.Set("Connection", "close") // nobody wants such a body, nor waits for it
+		x.expire()
+	}
 	if !h.enter() {
-		x.refuse(&mcp.Refusal{RetryAfterMillis: 1000})
+		x.shut(nil)
 		return
 	}
 	defer h.leave()
 	switch r.Method {
-	case http.MethodPost:
-		x.post()
 	case http.MethodOptions:
 		x.options()
 	case http.MethodGet:
@@ -232,6 +247,8 @@ type exchange struct {
 	w   http.ResponseWriter
 	r   *http.Request
 	ctl *http.ResponseController
+	// cut takes back that the end of the handler cuts the body, and reports whether it had not done so.
+	cut func() bool
 }
 
 // post answers a message.
@@ -260,6 +277,12 @@ func (x *exchange) post() {
 	if !x.readBody(held.in) {
 		return
 	}
+	// Only a whole request is in flight: Close need not wait for a body that may never come.
+	if !x.h.enter() {
+		x.shut(jsonrpc.FindID(*held.in))
+		return
+	}
+	defer x.h.leave()
 	m, err := x.h.server.Decode(*held.in)
 	if err != nil && !jsonrpc.IsBatch(*held.in) {
 		x.answer(http.StatusBadRequest, jsonrpc.AppendError(nil, m.ID, err))
@@ -319,20 +342,23 @@ func (x *exchange) handle(m *jsonrpc.Message, refusal *jsonrpc.Error, held *hold
 	} else {
 		resp = mcp.Response{Body: jsonrpc.AppendError(*held.out, nil, refusal), Status: http.StatusBadRequest}
 	}
+	if len(resp.Body) == 0 && resp.Status != http.StatusAccepted && held.out != nil && x.h.ctx.Err() != nil {
+		resp = (&mcp.Refusal{}).Respond(*held.out, m.ID) // cancelled by Close
+	}
 	if held.out != nil {
 		*held.out = resp.Body
 	}
-	x.respond(&resp, stream, m.IsRequest())
+	x.respond(&resp, stream)
 }
 
 // respond writes the answer to a message: the end of the stream where one has begun, else plain JSON.
-func (x *exchange) respond(resp *mcp.Response, stream *eventStream, request bool) {
+func (x *exchange) respond(resp *mcp.Response, stream *eventStream) {
 	if stream.started() {
 		stream.end(resp.Body)
 		return
 	}
-	if len(resp.Body) == 0 && request {
-		return // the client is gone, the request was cancelled, or the server ends
+	if len(resp.Body) == 0 && resp.Status != http.StatusAccepted {
+		abort() // the client is gone, or it cancelled the request
 	}
 	if resp.RetryAfter > 0 {
 		x.w.Header().Set("Retry-After", strconv.Itoa(resp.RetryAfter))
@@ -388,7 +414,7 @@ func (x *exchange) get() {
 		return
 	}
 	if status == http.StatusOK {
-		return // the client was gone before it began
+		abort() // the client was gone before it began
 	}
 	x.reject(status, "no stream for this session", nil)
 }

@@ -109,8 +109,17 @@ func setHeaders(h http.Header, name string) {
 	h.Set("Mcp-Name", name)
 }
 
-func serve(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
+// serve returns the answer; its Code is 0 where the connection is closed without one.
+func serve(h http.Handler, r *http.Request) (w *httptest.ResponseRecorder) {
+	w = httptest.NewRecorder()
+	defer func() {
+		if v := recover(); v != nil {
+			if v != http.ErrAbortHandler {
+				panic(v)
+			}
+			w.Code = 0
+		}
+	}()
 	h.ServeHTTP(w, r)
 	return w
 }

@@ -101,11 +101,11 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// E3: the version header of a session is one that is served, or absent.
+// E3: the version header of a session is the one it negotiated, or absent.
 func TestSessionVersion(t *testing.T) {
 	h := httpd.New(server(&backend{}), nil)
 	id := begin(t, h, "")
-	for version, want := range map[string]int{"": 200, "2025-11-25": 200, "2025-06-18": 200, "1999-01-01": 400, "2026-07-28": 400} {
+	for version, want := range map[string]int{"": 200, "2025-11-25": 200, "2025-06-18": 400, "1999-01-01": 400, "2026-07-28": 400, "zzz": 400} {
 		r := httptest.NewRequest("POST", "/mcp", strings.NewReader(ping))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Mcp-Session-Id", id)
@@ -118,19 +118,131 @@ func TestSessionVersion(t *testing.T) {
 	}
 }
 
-// Sessions are bounded in number and in idle time; one with a request in flight is not idle.
+// A header that is no revision's name makes no other revision of a message: it is refused as what it is.
+func TestVersionIsNoDate(t *testing.T) {
+	h := httpd.New(server(&backend{}), nil)
+	for _, version := range []string{"zzz", "2026-07-28x", "9", "2026-13-01"} {
+		for name, body := range map[string]string{"initialize": initialize, "ping": ping} {
+			r := httptest.NewRequest("POST", "/mcp", strings.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("MCP-Protocol-Version", version)
+			if w := serve(h, r); w.Code != 400 || !strings.Contains(w.Body.String(), "Unsupported protocol version") {
+				t.Errorf("%s with %q: status %d, body %s", name, version, w.Code, w.Body)
+			}
+		}
+	}
+}
+
+// A client may answer what it could not read by an error without an id, also written null.
+func TestResponseWithoutID(t *testing.T) {
+	h := httpd.New(server(&backend{}), nil)
+	id := begin(t, h, "")
+	for _, tt := range []struct {
+		session, body string
+		want          int
+	}{
+		{id, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}`, 202},
+		{id, `{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}`, 202},
+		{id, `{"jsonrpc":"2.0","id":null,"result":{}}`, 400},
+		{"", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}`, 400},
+	} {
+		if w := legacy(h, tt.session, "", tt.body); w.Code != tt.want {
+			t.Errorf("%s: status %d, body %s, want %d", tt.body, w.Code, w.Body, tt.want)
+		}
+	}
+}
+
+// A new session takes the place of the caller's own that was idle longest, or, where all callers have too many, of anybody's;
+// never of one in use.
+func TestSessionEviction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan bool)
+		b := &backend{read: func(_ context.Context, _ *mcp.Caller, p *mcp.ReadParams) (*mcp.ReadResult, error) {
+			<-release
+			return text(p.URI, "x"), nil
+		}}
+		h := httpd.New(mcp.NewServer(b, &mcp.Options{MaxSessions: 8}), &httpd.Options{Principal: withSubject})
+		next := func(who string) string {
+			time.Sleep(time.Second)
+			return begin(t, h, who)
+		}
+		alive := func(id, who string) bool {
+			time.Sleep(time.Second)
+			return legacy(h, id, who, ping).Code == 200
+		}
+		honest := next("honest")
+		for range 1000 {
+			next("flood")
+		}
+		if !alive(honest, "honest") {
+			t.Fatal("one caller's sessions ended another's")
+		}
+		busy := next("busy")
+		done := make(chan int)
+		go func() { done <- legacy(h, busy, "busy", legacyRead).Code }()
+		synctest.Wait()
+		old, kept := next("a"), next("b")
+		for i := range 3 {
+			next(fmt.Sprint("c", i)) // the table had 6, 8 are its bound: the flood's last go, as the longest idle
+		}
+		if !alive(old, "a") || !alive(kept, "b") {
+			t.Error("a session ended although others were idle for longer")
+		}
+		for i := range 4 {
+			next(fmt.Sprint("d", i))
+		}
+		if alive(honest, "honest") {
+			t.Error("the longest idle session is still there in a full table")
+		}
+		close(release)
+		if code := <-done; code != 200 {
+			t.Errorf("a session in use ended: status %d", code)
+		}
+	})
+}
+
+// A caller all of whose sessions are in use is refused; others are not. Anonymous callers are told apart by their address, in
+// IPv6 by its network.
+func TestSessionsOfOneCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan bool)
+		b := &backend{read: func(_ context.Context, _ *mcp.Caller, p *mcp.ReadParams) (*mcp.ReadResult, error) {
+			<-release
+			return text(p.URI, "x"), nil
+		}}
+		h := httpd.New(mcp.NewServer(b, &mcp.Options{MaxSessions: 4}), nil)
+		from := func(addr, session, body string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest("POST", "/mcp", strings.NewReader(body))
+			r.RemoteAddr = addr
+			r.Header.Set("Content-Type", "application/json")
+			if session != "" {
+				r.Header.Set("Mcp-Session-Id", session)
+			}
+			return serve(h, r)
+		}
+		first := from("[2001:db8::1]:9", "", initialize).Header().Get("Mcp-Session-Id")
+		done := make(chan int)
+		go func() { done <- from("[2001:db8::1]:9", first, legacyRead).Code }()
+		synctest.Wait()
+		for addr, want := range map[string]int{"[2001:db8::2]:9": 503, "[2001:db8:0:1::1]:9": 200, "192.0.2.1:9": 200, "192.0.2.2:9": 200} {
+			if w := from(addr, "", initialize); w.Code != want {
+				t.Errorf("%s: status %d, want %d", addr, w.Code, want)
+			}
+		}
+		close(release)
+		<-done
+	})
+}
+
+// Sessions are bounded in idle time; one with a request in flight is not idle.
 func TestSessionLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &backend{read: func(_ context.Context, _ *mcp.Caller, p *mcp.ReadParams) (*mcp.ReadResult, error) {
 			time.Sleep(45 * time.Minute)
 			return text(p.URI, "x"), nil
 		}}
-		h := httpd.New(mcp.NewServer(b, &mcp.Options{MaxSessions: 2, SessionIdle: 30 * time.Minute}), nil)
+		h := httpd.New(mcp.NewServer(b, &mcp.Options{MaxSessions: 8, SessionIdle: 30 * time.Minute}), nil)
 		first, second := begin(t, h, ""), begin(t, h, "")
-		w := legacy(h, "", "", initialize)
-		if w.Code != 503 || w.Header().Get("Mcp-Session-Id") != "" || !strings.Contains(w.Body.String(), `"id":1`) {
-			t.Errorf("third: status %d, body %s", w.Code, w.Body)
-		}
 		done := make(chan int)
 		go func() { done <- legacy(h, second, "", legacyRead).Code }()
 		time.Sleep(20 * time.Minute)
@@ -168,13 +280,13 @@ func TestLegacyCancel(t *testing.T) {
 	}}
 	h := httpd.New(server(b), nil)
 	id, other := begin(t, h, ""), begin(t, h, "")
-	call := func(ctx context.Context) <-chan string {
-		body := make(chan string, 1)
+	call := func(ctx context.Context) <-chan *httptest.ResponseRecorder {
+		body := make(chan *httptest.ResponseRecorder, 1)
 		go func() {
 			r := httptest.NewRequest("POST", "/mcp", strings.NewReader(legacyRead)).WithContext(ctx)
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("Mcp-Session-Id", id)
-			body <- serve(h, r).Body.String()
+			body <- serve(h, r)
 		}()
 		<-started
 		return body
@@ -199,10 +311,25 @@ func TestLegacyCancel(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if got := <-body; got != "" {
-		t.Errorf("sent for a cancelled request: %s", got)
+	if w := <-body; w.Code != 0 || w.Body.Len() > 0 {
+		t.Errorf("sent for a cancelled request: %d %s", w.Code, w.Body)
 	}
 
+	// The end of the session is told: nobody asked for this request's end.
+	body = call(t.Context())
+	r := httptest.NewRequest("DELETE", "/mcp", nil)
+	r.Header.Set("Mcp-Session-Id", id)
+	if w := serve(h, r); w.Code != 204 {
+		t.Errorf("DELETE: status %d", w.Code)
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("session ended: %v", err)
+	}
+	if w := <-body; w.Code != 404 || !strings.Contains(w.Body.String(), `"id":3,"error"`) {
+		t.Errorf("session ended: answer %d %s", w.Code, w.Body)
+	}
+
+	id = begin(t, h, "")
 	body = call(t.Context())
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -210,5 +337,7 @@ func TestLegacyCancel(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("closed: %v", err)
 	}
-	<-body
+	if w := <-body; w.Code != 503 || !strings.Contains(w.Body.String(), `"id":3,"error"`) {
+		t.Errorf("closed: answer %d %s", w.Code, w.Body)
+	}
 }

@@ -50,6 +50,9 @@ func (c *call) open() error {
 	}
 	if h := c.req.Header; h != nil {
 		for _, v := range h.ProtocolVersion {
+			if !isDate(v) {
+				return c.server.unsupported("Unsupported protocol version", v)
+			}
 			if v >= firstModern {
 				return malformed(`"` + metaVersion + `" is missing in "_meta"`)
 			}

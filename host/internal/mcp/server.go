@@ -26,10 +26,12 @@ type Options struct {
 	Revisions []string
 	// MaxDepth is how deep a message's JSON may nest. 0: 64.
 	MaxDepth int
-	// MaxSessions bounds the sessions of legacy clients over HTTP, which end when SessionIdle passes without a request.
-	// 0: 1,000 and 30 min.
+	// MaxSessions bounds the sessions of legacy clients over HTTP, which end when SessionIdle passes without a request. One
+	// caller may have a quarter of them. A new one takes the place of the one that was idle longest. 0: 1,000 and 30 min.
 	MaxSessions int
 	SessionIdle time.Duration
+	// MaxBatchBytes bounds the answers to one batch, as they are encoded. 0: 16 MiB.
+	MaxBatchBytes int
 	// Admit is asked before a request is dispatched, when its method is known. It returns a function that is called
 	// when the request ends (it may be nil), or an error: a *[Refusal] says how, any other error counts as busy. nil
 	// admits all.
@@ -90,6 +92,10 @@ func NewServer(b Backend, opts *Options) *Server {
 	if s.sessions.max <= 0 {
 		s.sessions.max = 1000
 	}
+	s.sessions.each = max(s.sessions.max/4, 1)
+	if s.opts.MaxBatchBytes <= 0 {
+		s.opts.MaxBatchBytes = 16 << 20
+	}
 	if s.sessions.idle <= 0 {
 		s.sessions.idle = 30 * time.Minute
 	}
@@ -144,7 +150,8 @@ type Response struct {
 	// Body is Request.Buf with the answer appended. With nothing appended there is none: the message was a notification, or
 	// the request was cancelled.
 	Body []byte
-	// Status is the HTTP status that goes with Body; 202 for an accepted notification.
+	// Status is the HTTP status that goes with Body; 202 for an accepted notification, 200 where a cancelled request has no
+	// answer.
 	Status int
 	// RetryAfter is the HTTP header of that name in seconds; 0: none.
 	RetryAfter int
@@ -178,6 +185,9 @@ func (s *Server) Handle(ctx context.Context, req *Request) (resp Response) {
 		switch {
 		case c.ctx.Err() != nil:
 			c.out, c.ended = req.Buf, false // cancelled: nothing is sent for it, whatever it came to
+			if errors.Is(context.Cause(c.ctx), errSessionEnded) {
+				c.fail(noSession()) // unless nobody asked for its cancellation
+			}
 		case err != nil:
 			c.out = req.Buf
 			c.fail(c.failure(err))
@@ -220,6 +230,9 @@ func (c *call) request() error {
 	}
 	if c.session != nil {
 		c.ctx = c.session.begin(c.ctx, c)
+	}
+	if err := c.ctx.Err(); err != nil {
+		return err // cancelled before its turn
 	}
 	method := c.req.Message.Method
 	handle := c.handler(method)
@@ -266,8 +279,8 @@ func (c *call) notification() {
 		c.fail(c.failure(err))
 		return
 	}
-	if id := CancelledID(&c.req.Message); id != nil && s != nil && c.req.Header != nil {
-		s.cancel(id)
+	if id := CancelledID(&c.req.Message); id != nil && s != nil {
+		s.cancel(id, nil)
 	}
 }
 

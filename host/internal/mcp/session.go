@@ -3,7 +3,9 @@ package mcp
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -17,13 +19,15 @@ type Session struct {
 	rev *revision
 	// owner is who began it: nobody else may use it.
 	owner identity
+	// remote is the address that an anonymous owner called from; empty for a principal's session, and on a pipe.
+	remote string
 
 	mu sync.Mutex // guards what follows
 	// level is the least severity of log lines that the client wants; -1 for none.
 	level int
 	used  time.Time
 	// calls are the requests in flight, for notifications/cancelled. Two may share an id: on HTTP nothing forbids it.
-	calls map[*call]context.CancelFunc
+	calls map[*call]context.CancelCauseFunc
 	// sub is what the session hears of, nil until that is needed; pushers are the streams that carry it, expiry ends it when
 	// nobody uses the session. ended says that the session is over.
 	sub     Subscription
@@ -48,6 +52,15 @@ type Conn struct {
 	session *Session
 }
 
+// Now returns the connection as it is: a message that came before initialize is read as one, even where it is handled
+// later. nil when it has no session.
+func (c *Conn) Now() *Conn {
+	if c.get() == nil {
+		return nil
+	}
+	return c // it never changes from then on
+}
+
 // get returns the session; nil for none.
 func (c *Conn) get() *Session {
 	c.mu.Lock()
@@ -57,26 +70,30 @@ func (c *Conn) get() *Session {
 
 // sessions holds the sessions that HTTP clients name by their id.
 type sessions struct {
-	max  int
+	max int
+	// each bounds the sessions of one caller: of a principal, or of an anonymous address.
+	each int
 	idle time.Duration
 
 	mu   sync.Mutex // guards byID
 	byID map[string]*Session
 }
 
-// add begins a session; nil when there are too many.
+// add begins a session. Where there are too many, of this caller's or of all, it ends the one that was idle longest; it reports
+// false when each of those is in use.
 func (l *sessions) add(s *Session) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.byID) >= l.max {
-		for id, old := range l.byID {
-			if old.expired(l.idle) {
-				delete(l.byID, id)
-				old.close()
-			}
+	own := 0
+	for _, other := range l.byID {
+		if s.sameCaller(other) {
+			own++
 		}
 	}
-	if len(l.byID) >= l.max {
+	if own >= l.each && !l.evict(s.sameCaller) {
+		return false
+	}
+	if len(l.byID) >= l.max && !l.evict(func(*Session) bool { return true }) {
 		return false
 	}
 	s.id = rand.Text()
@@ -84,22 +101,43 @@ func (l *sessions) add(s *Session) bool {
 	return true
 }
 
+// evict ends, of the sessions that from names and that have nothing in flight, the one that was idle longest. It reports false
+// when there is none. The lock is held.
+func (l *sessions) evict(from func(*Session) bool) bool {
+	var oldest *Session
+	var since time.Time
+	for _, s := range l.byID {
+		if !from(s) {
+			continue
+		}
+		if used, idle := s.idleSince(); idle && (oldest == nil || used.Before(since)) {
+			oldest, since = s, used
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	delete(l.byID, oldest.id)
+	oldest.close()
+	return true
+}
+
 // get returns a live session of that owner's, and counts it as used. One of somebody else's looks like none.
 func (l *sessions) get(id string, owner identity) *Session {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	s := l.byID[id]
 	if s != nil && s.expired(l.idle) {
 		delete(l.byID, id)
 		s.close()
 		s = nil
 	}
-	l.mu.Unlock()
 	if s == nil || s.owner != owner {
 		return nil
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.used = time.Now()
-	s.mu.Unlock()
 	return s
 }
 
@@ -108,23 +146,58 @@ func (l *sessions) remove(s *Session) {
 	l.mu.Lock()
 	delete(l.byID, s.id)
 	l.mu.Unlock()
-	s.cancel(nil)
-	s.close()
+	s.close() // first, so that no call begins after the others were cancelled
+	s.cancel(nil, errSessionEnded)
 }
 
-// expired reports whether nobody used the session for that long. A request in flight is use, and so is a stream.
+// errSessionEnded is the cause of a call's end when its session ended before.
+var errSessionEnded = errors.New("the session has ended")
+
+// sameCaller reports whether two sessions count against one caller's share.
+func (s *Session) sameCaller(other *Session) bool {
+	return s.owner == other.owner && s.remote == other.remote
+}
+
+// callerAddr returns the address that an anonymous caller's sessions are counted by: of IPv6 the network, whose addresses are all
+// one machine's to choose from.
+func callerAddr(p *provider.Principal, remote string) string {
+	if p != nil {
+		return ""
+	}
+	addr, err := netip.ParseAddr(remote)
+	if err != nil || addr.Unmap().Is4() {
+		return remote
+	}
+	const network = 64
+	prefix, err := addr.WithZone("").Prefix(network)
+	if err != nil {
+		return remote
+	}
+	return prefix.String()
+}
+
+// expired reports whether nobody used the session for that long.
 func (s *Session) expired(idle time.Duration) bool {
+	since, free := s.idleSince()
+	return free && time.Since(since) >= idle
+}
+
+// idleSince returns when the session was used last, and whether it is idle: a request in flight is use, and so is a stream.
+func (s *Session) idleSince() (since time.Time, idle bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.calls) == 0 && len(s.pushers) == 0 && time.Since(s.used) >= idle
+	return s.used, len(s.calls) == 0 && len(s.pushers) == 0
 }
 
 // begin counts a call in and returns the context that its cancellation ends.
 func (s *Session) begin(ctx context.Context, c *call) context.Context {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[c] = cancel
+	if s.ended {
+		cancel(errSessionEnded)
+	}
 	return ctx
 }
 
@@ -133,19 +206,19 @@ func (s *Session) end(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if cancel := s.calls[c]; cancel != nil {
-		cancel()
+		cancel(nil)
 		delete(s.calls, c)
 	}
 	s.used = time.Now()
 }
 
-// cancel ends the calls with that id; all for nil.
-func (s *Session) cancel(id jsonrpc.ID) {
+// cancel ends the calls with that id, all for nil, for a cause.
+func (s *Session) cancel(id jsonrpc.ID, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c, cancel := range s.calls {
 		if id == nil || c.req.Message.ID.Key() == id.Key() {
-			cancel()
+			cancel(cause)
 		}
 	}
 }
@@ -176,15 +249,24 @@ func (c *call) findSession() (*Session, error) {
 		s = c.server.sessions.get(h.Session[0], identityOf(c.req.Principal))
 	}
 	if s == nil {
-		// The client then begins a new one (2025-11-25, basic/transports, Session Management).
-		return nil, &failure{wire: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the session is unknown or has ended"}, status: http.StatusNotFound}
+		return nil, noSession()
 	}
 	for _, v := range h.ProtocolVersion {
 		if r := c.server.revision(v); r == nil || r.modern {
 			return nil, c.server.unsupported("Unsupported protocol version", v)
 		}
+		if v != s.rev.name {
+			// What a message means depends on it: two readers of the message must not differ about that.
+			return nil, c.server.unsupported("Unsupported protocol version: this session negotiated "+s.rev.name, v)
+		}
 	}
 	return s, nil
+}
+
+// noSession is the answer to a request of a session that is not there. The client then begins a new one (2025-11-25,
+// basic/transports, Session Management).
+func noSession() *failure {
+	return &failure{wire: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the session is unknown or has ended"}, status: http.StatusNotFound}
 }
 
 // EndSession ends the session that an HTTP DELETE names, and returns the status of its answer.
@@ -252,8 +334,8 @@ func (c *call) initialize(context.Context) error {
 // first stays in force.
 func (c *call) beginSession() error {
 	s := &Session{
-		rev: c.rev, owner: identityOf(c.req.Principal), level: -1, used: time.Now(),
-		calls: make(map[*call]context.CancelFunc),
+		rev: c.rev, owner: identityOf(c.req.Principal), remote: callerAddr(c.req.Principal, c.req.Remote),
+		level: -1, used: time.Now(), calls: make(map[*call]context.CancelCauseFunc),
 	}
 	if conn := c.req.Conn; conn != nil {
 		conn.mu.Lock()

@@ -3,6 +3,7 @@ package mcp
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/reshost/reshost/host/internal/jsonrpc"
 )
@@ -29,6 +30,12 @@ type revision struct {
 
 // firstModern divides the eras: names of revisions are dates, and compare as they sort.
 const firstModern = "2026-07-28"
+
+// isDate reports whether a revision's name has the form of one; no other may be compared.
+func isDate(name string) bool {
+	_, err := time.Parse(time.DateOnly, name)
+	return err == nil
+}
 
 // table returns the revisions that are implemented, newest first.
 func table() []*revision {

@@ -110,10 +110,30 @@ func (p *pipe) message(text []byte) {
 	p.server.Handle(p.ctx, &mcp.Request{Message: m, Principal: p.opts.Principal, Conn: p.conn})
 }
 
-// batch takes a line that is an array. It is answered in turn, before the next line: only an old revision sends any.
+// batch starts a line that is an array; it counts as one request.
 func (p *pipe) batch(text []byte, refusal *jsonrpc.Error) {
+	p.mu.Lock()
+	full := p.active >= p.opts.MaxConcurrent || p.closing
+	if !full {
+		p.active++
+		p.calls.Add(1)
+	}
+	p.mu.Unlock()
+	if full {
+		buf := p.buffer()
+		*buf = (&mcp.Refusal{}).Respond(*buf, nil).Body
+		p.send(buf, nil)
+		return
+	}
+	go p.runBatch(p.conn.Now(), text, refusal)
+}
+
+// runBatch answers a batch.
+func (p *pipe) runBatch(conn *mcp.Conn, text []byte, refusal *jsonrpc.Error) {
+	defer p.calls.Done()
+	defer p.release()
 	buf := p.buffer()
-	resp, ok := p.server.HandleBatch(p.ctx, &mcp.Request{Principal: p.opts.Principal, Conn: p.conn, Buf: *buf}, text)
+	resp, ok := p.server.HandleBatch(p.ctx, &mcp.Request{Principal: p.opts.Principal, Conn: conn, Buf: *buf}, text)
 	if !ok {
 		p.sendError(nil, refusal)
 		return
@@ -149,21 +169,21 @@ func (p *pipe) request(m jsonrpc.Message) {
 		return
 	}
 	if mcp.Ordered(&m) {
-		p.run(ctx, m, e, key)
+		p.run(ctx, p.conn, m, e, key)
 		return
 	}
-	go p.run(ctx, m, e, key)
+	go p.run(ctx, p.conn.Now(), m, e, key)
 }
 
-// run answers a request.
-func (p *pipe) run(ctx context.Context, m jsonrpc.Message, e *entry, key string) {
+// run answers a request. conn is the connection as it was when the request came.
+func (p *pipe) run(ctx context.Context, conn *mcp.Conn, m jsonrpc.Message, e *entry, key string) {
 	defer p.calls.Done()
 	detach := sync.OnceFunc(p.release)
 	defer detach()
 	defer e.cancel()
 	buf := p.buffer()
 	resp := p.server.Handle(ctx, &mcp.Request{
-		Message: m, Principal: p.opts.Principal, Conn: p.conn, Stream: &stream{p, e}, Buf: *buf,
+		Message: m, Principal: p.opts.Principal, Conn: conn, Stream: &stream{p, e}, Buf: *buf,
 		Ending: p.ending, Detach: detach,
 	})
 	*buf = resp.Body
