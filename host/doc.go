@@ -15,6 +15,9 @@
 //
 // A newcomer reads read.go first: it is the whole way of a resources/read, in order.
 //
+// Clients and the application ([Host.Watch]) hear of changes that providers report: subscribe.go says who may hear what, and
+// host/internal/subs keeps the table.
+//
 // # Errors
 //
 // Requests fail with a *provider.Error, whose code and message are what a remote client would be told; the cause is in

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/reshost/reshost/host/provider"
@@ -305,10 +306,13 @@ func (h *Host) swap(v *view) error {
 			s.next = v
 			break
 		}
+		same := reflect.DeepEqual(s.live.info, v.info)
 		s.live = v
 		h.publish()
 		h.mu.Unlock()
-		h.changed()
+		if !same { // a provider that only says often that its list changed leads nobody elsewhere
+			h.changed()
+		}
 		h.warn(v)
 		return nil
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -289,4 +290,9 @@ func (s *subscription) Return(c mcp.Change) {
 }
 
 // Close implements mcp.Subscription.
-func (s *subscription) Close(err error) { s.stream.Fail(err) }
+func (s *subscription) Close(err error) {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		s.h.log.Warn("a subscriber does not read: its stream was ended", "subject", s.caller.principal.Subject, "remote", s.caller.remote)
+	}
+	s.stream.Fail(err)
+}

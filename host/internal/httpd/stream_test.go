@@ -209,3 +209,37 @@ func TestGetWithoutSession(t *testing.T) {
 		})
 	}
 }
+
+// A session that holds a subscription ends by itself when it is idle too long, and with it the subscription; an open stream is
+// use, and so the session lives on.
+func TestIdleSessionLetsGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed()
+		h := httpd.New(mcp.NewServer(&backend{feed: f}, nil), nil)
+		id := begin(t, h, "")
+		legacy(h, id, "", `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"docs://a"}}`)
+		ctx, leave := context.WithCancel(t.Context())
+		streamed := make(chan *httptest.ResponseRecorder, 1)
+		go func() {
+			r := httptest.NewRequest(http.MethodGet, "http://localhost/mcp", http.NoBody).WithContext(ctx)
+			r.Header.Set("Accept", "text/event-stream")
+			r.Header.Set("Mcp-Session-Id", id)
+			streamed <- serve(h, r)
+		}()
+		time.Sleep(3 * time.Hour)
+		select {
+		case <-f.closed:
+			t.Fatal("the session ended while its stream was open")
+		default:
+		}
+		leave()
+		if w := <-streamed; w.Code != http.StatusOK || strings.Count(w.Body.String(), ":\n\n") < 700 {
+			t.Errorf("status %d, %d bytes", w.Code, w.Body.Len())
+		}
+		begun := time.Now()
+		<-f.closed
+		if d := time.Since(begun); d < 30*time.Minute || d > 61*time.Minute {
+			t.Errorf("ended after %v", d)
+		}
+	})
+}
