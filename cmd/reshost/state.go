@@ -87,8 +87,9 @@ func readKey(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(string(data)))
-	if err != nil || len(key) != keySize {
+	text := strings.TrimSpace(string(data))
+	key, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil || len(key) != keySize || base64.StdEncoding.EncodeToString(key) != text {
 		return nil, fmt.Errorf("%s does not hold a key of %d bytes in base64: remove it, and a new one is made", path, keySize)
 	}
 	return key, nil

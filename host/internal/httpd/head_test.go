@@ -297,7 +297,7 @@ func TestResponseIsRefused(t *testing.T) {
 	}
 }
 
-// H3: only POST, and DELETE where legacy sessions are served.
+// H3: only POST, and GET and DELETE where legacy sessions are served.
 func TestMethods(t *testing.T) {
 	modern := mcp.NewServer(&backend{}, &mcp.Options{Revisions: []string{"2026-07-28"}})
 	for _, method := range []string{"GET", "HEAD", "DELETE", "PUT", "PATCH", "OPTIONS"} {
@@ -307,7 +307,7 @@ func TestMethods(t *testing.T) {
 		if w.Code != 405 || w.Header().Get("Allow") != "POST, OPTIONS" {
 			t.Errorf("%s: status %d, Allow %q", method, w.Code, w.Header().Get("Allow"))
 		}
-		if w = serve(httpd.New(server(&backend{}), nil), r); method != "DELETE" && (w.Code != 405 || w.Header().Get("Allow") != "POST, DELETE, OPTIONS") {
+		if w = serve(httpd.New(server(&backend{}), nil), r); method != "DELETE" && (w.Code != 405 || w.Header().Get("Allow") != "GET, POST, DELETE, OPTIONS") {
 			t.Errorf("%s: status %d, Allow %q", method, w.Code, w.Header().Get("Allow"))
 		}
 	}
@@ -337,7 +337,7 @@ func TestCORS(t *testing.T) {
 			t.Errorf("preflight: %s is not allowed", name)
 		}
 	}
-	for name, want := range map[string]string{"Access-Control-Allow-Origin": "https://app.test", "Vary": "Origin", "Access-Control-Allow-Methods": "POST, DELETE, OPTIONS"} {
+	for name, want := range map[string]string{"Access-Control-Allow-Origin": "https://app.test", "Vary": "Origin", "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS"} {
 		if got := w.Header().Get(name); got != want {
 			t.Errorf("preflight: %s is %q, want %q", name, got, want)
 		}

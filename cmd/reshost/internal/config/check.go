@@ -107,8 +107,9 @@ func CheckListen(addr string) string {
 
 // DecodeKey returns the bytes of a sealing key.
 func DecodeKey(s Secret) ([]byte, error) {
-	raw, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(s.Reveal()))
-	if err != nil || len(raw) != keySize {
+	text := strings.TrimSpace(s.Reveal())
+	raw, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil || len(raw) != keySize || base64.StdEncoding.EncodeToString(raw) != text {
 		return nil, errKey
 	}
 	return raw, nil

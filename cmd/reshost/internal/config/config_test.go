@@ -96,6 +96,8 @@ func TestErrors(t *testing.T) {
 		{"reference of no kind", "version: 1\nsecrets: {a: \"${vault:x}\"}\n", "f.yaml:2:14: secrets.a: a reference must be ${env:NAME}, ${file:path} or ${secret:NAME}; write $${ for the text ${ itself"},
 		{"reference without an end", "version: 1\nsecrets: {a: \"${env:x\"}\n", "f.yaml:2:14: secrets.a: a ${ without its }; write $${ for the text ${ itself"},
 		{"secret not defined", "version: 1\nserver: {keys: [\"${secret:k}\"]}\n", "f.yaml:2:17: server.keys[0]: no secret is named \"k\": add it under secrets\nf.yaml:2:17: server.keys[0]: want 32 bytes in base64; make one with: openssl rand -base64 32"},
+		{"key with bits left over", "version: 1\nserver: {keys: [\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB=\"]}\n", "f.yaml:2:17: server.keys[0]: want 32 bytes in base64; make one with: openssl rand -base64 32"},
+		{"key with a line break", "version: 1\nserver: {keys: [\"AAAAAAAAAAAAAAAAAAAA\\nAAAAAAAAAAAAAAAAAAAAAAA=\"]}\n", "f.yaml:2:17: server.keys[0]: want 32 bytes in base64; make one with: openssl rand -base64 32"},
 		{"key too short", "version: 1\nserver: {keys: [\"c2hvcnQ=\"]}\n", "f.yaml:2:17: server.keys[0]: want 32 bytes in base64; make one with: openssl rand -base64 32"},
 		{"listen without a port", "version: 1\nserver: {listen: localhost}\n", `f.yaml:2:10: server.listen: want host:port such as 127.0.0.1:8642, or unix:PATH, got "localhost"`},
 		{"path", "version: 1\nserver: {path: mcp}\n", `f.yaml:2:10: server.path: want a plain path such as /mcp, got "mcp"`},
