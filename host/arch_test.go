@@ -25,6 +25,7 @@ const (
 	modCobra    = "github.com/spf13/cobra"
 	modHclog    = "github.com/hashicorp/go-hclog"
 	modYAML     = "go.yaml.in/yaml/v4"
+	modSchema   = "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // arrow says what the packages of one folder may import beside the standard library: folders of this module, and modules.
@@ -68,6 +69,7 @@ func arrows() []arrow {
 		{"examples/...", []string{"host", "host/provider", "host/memprovider", "host/wasmplugin", "sdk-guest/go/reshost"}},
 		{"cmd/reshost/internal/pluginbuild/...", []string{"cmd/reshost/internal/...", "host/wasmplugin"}},
 		{"cmd/reshost/internal/builtin", nil},
+		{"cmd/reshost/internal/pluginschema", []string{modSchema}},
 		{"cmd/reshost/...", []string{
 			"abi", "host", "host/provider", "host/memprovider", "host/wasmplugin", "cmd/reshost/internal/...", modJSON, modCobra, modHclog, modYAML, modSys,
 		}},

@@ -26,7 +26,10 @@ func testModules() map[string][]byte {
 		"undeclared.wasm":   module(good, "reshost_fs_v1.stat"),
 		"foreign.wasm":      module(good, "env.system"),
 		"needs-fs.wasm":     module(manifest(`"name":"tiny"`, `"name":"tiny","capabilities":[{"name":"fs","reason":"reads the folder"}]`), "reshost_fs_v1.stat"),
-		"no-read.wasm":      moduleOf(good, false),
+		"schema.wasm": module(manifest(`"name":"tiny"`, `"name":"tiny","config_schema":{"properties":{"list":{"items":{"properties":{"path":{}},`+
+			`"required":["path"],"additionalProperties":false}}}}`)),
+		"schema-elsewhere.wasm": module(manifest(`"name":"tiny"`, `"name":"tiny","config_schema":{"$ref":"https://example.test/schema"}`)),
+		"no-read.wasm":          moduleOf(good, false),
 	}
 }
 

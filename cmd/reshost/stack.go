@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reshost/reshost/cmd/reshost/internal/config"
+	"github.com/reshost/reshost/cmd/reshost/internal/pluginschema"
 	"github.com/reshost/reshost/host"
 	"github.com/reshost/reshost/host/wasmplugin"
 )
@@ -35,7 +36,7 @@ type stack struct {
 // openStack loads all plugins and adds them to a new host. When anything fails, everything is closed again, and the
 // error has one line for each plugin at fault.
 func (a *app) openStack(ctx context.Context, cfg *config.Config, log *slog.Logger, keys [][]byte) (*stack, error) {
-	configs, err := a.pluginConfigs(cfg)
+	configs, err := a.pluginConfigs(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -154,10 +155,10 @@ func providerOptions(p *config.Plugin) *host.ProviderOptions {
 
 // pluginConfigs turns the entries of the configuration into what the runtime loads. What can be seen to be wrong without
 // running anything is reported for all entries at once.
-func (a *app) pluginConfigs(cfg *config.Config) ([]*wasmplugin.Config, error) {
+func (a *app) pluginConfigs(ctx context.Context, cfg *config.Config) ([]*wasmplugin.Config, error) {
 	configs, errs := make([]*wasmplugin.Config, len(cfg.Plugins)), []error(nil)
 	for i := range cfg.Plugins {
-		c, err := a.pluginConfig(cfg, i)
+		c, err := a.pluginConfig(ctx, cfg, i)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -169,7 +170,7 @@ func (a *app) pluginConfigs(cfg *config.Config) ([]*wasmplugin.Config, error) {
 	return configs, nil
 }
 
-func (a *app) pluginConfig(cfg *config.Config, i int) (*wasmplugin.Config, error) {
+func (a *app) pluginConfig(ctx context.Context, cfg *config.Config, i int) (*wasmplugin.Config, error) {
 	p, key := &cfg.Plugins[i], pluginKeyAt(i)
 	wasm, err := a.wasmOf(p)
 	if err != nil {
@@ -193,10 +194,40 @@ func (a *app) pluginConfig(cfg *config.Config, i int) (*wasmplugin.Config, error
 	if p.Limits.Memory != 0 {
 		c.Limits.Memory = int64(p.Limits.Memory)
 	}
+	err = checkPluginConfig(ctx, cfg, i, wasm)
 	if fs := p.Grants.FS; fs != nil {
-		c.Grants.FS, err = fsGrant(cfg, fs, key+".grants.fs.roots.")
+		var fsErr error
+		c.Grants.FS, fsErr = fsGrant(cfg, fs, key+".grants.fs")
+		err = errors.Join(err, fsErr)
 	}
 	return c, err
+}
+
+// checkPluginConfig holds an entry's config against the schema in its plugin's manifest.
+func checkPluginConfig(ctx context.Context, cfg *config.Config, i int, wasm []byte) error {
+	m, err := wasmplugin.ReadManifest(wasm)
+	if err != nil {
+		return nil // the load reports it
+	}
+	key := pluginKeyAt(i)
+	problems, err := pluginschema.Check(ctx, m.ConfigSchema, cfg.Plugins[i].Config)
+	if err != nil {
+		return cfg.Errorf(key+".source", "the plugin's config_schema cannot be used: %v; the plugin must be mended", err)
+	}
+	var errs config.Errors
+	for _, p := range problems {
+		at, message := config.Key(key+".config", p.Path...), p.Message
+		if n := len(p.Path); p.Known != nil {
+			name, _ := p.Path[n-1].(string)
+			message = config.UnknownKey(name, config.Key(key+".config", p.Path[:n-1]...), p.Known)
+		}
+		errs = append(errs, cfg.Errorf(at, "%s", message))
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	errs.Sort()
+	return errs
 }
 
 // fsGrant checks that the folders are there: a grant for one that is not would serve nothing, silently.
@@ -205,11 +236,19 @@ func fsGrant(cfg *config.Config, g *config.FSGrant, key string) (*wasmplugin.FSG
 	for _, name := range slices.Sorted(maps.Keys(g.Roots)) {
 		r := g.Roots[name]
 		if problem := folderProblem(string(r.Path)); problem != "" {
-			errs = append(errs, cfg.Errorf(key+name+".path", "%s", problem))
+			errs = append(errs, cfg.Errorf(rootKey(cfg, key, name), "%s", problem))
 		}
 		roots[name] = wasmplugin.FSRoot{Path: string(r.Path), As: r.As}
 	}
 	return &wasmplugin.FSGrant{Roots: roots, Hide: g.Hide, Watch: g.Watch}, errors.Join(errs...)
+}
+
+// rootKey returns the key that names a root's folder, as it stands in the file.
+func rootKey(cfg *config.Config, key, name string) string {
+	if short := key + ".root"; name == config.MainRoot && cfg.Has(short) {
+		return short
+	}
+	return config.Key(key, "roots", name, "path")
 }
 
 // folderProblem returns what keeps path from being served as a folder, or "".

@@ -31,7 +31,8 @@ type Manifest struct {
 	Dynamic bool
 	// Poll is the interval at which the plugin wants to look for changes; 0: never.
 	Poll time.Duration
-	// ConfigSchema is a JSON Schema of the plugin's configuration; nil: none given.
+	// ConfigSchema is a JSON Schema of the plugin's configuration; nil: none given. [Runtime.Load] does not check [Config.Config] against
+	// it: a program that takes configuration from people does, since it knows where the mistake stands. The reshost command does.
 	ConfigSchema provider.JSON
 }
 

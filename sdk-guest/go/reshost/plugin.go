@@ -29,7 +29,9 @@ type Plugin struct {
 	Capabilities []Capability
 	// Isolation is what the plugin needs: "" or "reset", "shared" (also the operator must grant it) or "fresh".
 	Isolation string
-	// ConfigSchema is a JSON Schema for the plugin's config, or empty.
+	// ConfigSchema is a JSON Schema for the plugin's config, or empty. The reshost command checks the operator's config against it before
+	// it loads the plugin, and names the place of a mistake in its file; reshosttest and other hosts do not, so that Init still
+	// looks at what it reads.
 	ConfigSchema string
 	// MemoryBytes and TimeoutMillis are what a call needs; the operator's limits bound them. 0: the host's defaults.
 	MemoryBytes   int64

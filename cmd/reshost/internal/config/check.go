@@ -243,6 +243,7 @@ func (c *checker) fs(g *FSGrant, key string) {
 		g.Roots, g.Root = map[string]FSRoot{MainRoot: {Path: g.Root}}, ""
 		pos, _ := c.cfg.At(key + ".root")
 		delete(c.cfg.pos, key+".root")
+		c.cfg.short[key+".root"] = pos
 		for _, k := range [...]string{".roots", ".roots.main", ".roots.main.path"} {
 			c.cfg.pos[key+k] = pos
 		}

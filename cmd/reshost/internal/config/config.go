@@ -28,6 +28,8 @@ type Config struct {
 
 	file string
 	pos  map[string]Pos
+	// short are the keys of short forms that became long ones.
+	short map[string]Pos
 }
 
 // Server is the `server` section.
@@ -105,7 +107,7 @@ type Plugin struct {
 	Isolation       string            `key:"isolation" enum:"reset|shared|fresh" doc:"How calls are kept apart: reset restores the plugin's memory after each call, fresh starts a new instance for each, shared lets calls meet. Default: what the plugin asks for, at least reset."`
 	AllowWebSchemes bool              `key:"allow_web_schemes" doc:"Lets the plugin claim http and https, which are for resources that clients load themselves."`
 	ClientLogs      bool              `key:"client_logs" doc:"Sends the plugin's log lines to clients that ask for them."`
-	Config          JSON              `key:"config" example:"{ title: Handbook }" doc:"The plugin's own configuration; its README says what it takes. The plugin reads all of it, so no secret may stand here."`
+	Config          JSON              `key:"config" example:"{ title: Handbook }" doc:"The plugin's own configuration; its README says what it takes, and what its manifest's schema does not allow is an error. The plugin reads all of it, so no secret may stand here."`
 	Grants          Grants            `key:"grants" doc:"What the plugin may use. Nothing is granted by default."`
 	Webhook         *Webhook          `key:"webhook" soon:"true" doc:"Lets a signed HTTP request report changes."`
 	Poll            Duration          `key:"poll" doc:"How often the plugin is asked for changes while something is watched; by default as it says itself. At least 100ms."`
@@ -179,9 +181,19 @@ type Cache struct {
 // File returns the path that the configuration was loaded from, as it was given; empty for one made by [ForRoot].
 func (c *Config) File() string { return c.file }
 
+// Has reports whether a key stands in the file as it was written, such as "plugins[0].grants.fs.root".
+func (c *Config) Has(key string) bool {
+	_, short := c.short[key]
+	_, ok := c.pos[key]
+	return short || ok
+}
+
 // At returns "file:line:column" of a key such as "plugins[0].source", or of its nearest parent that stands in the file,
 // for messages of the layers that use the values.
 func (c *Config) At(key string) (Pos, bool) {
+	if p, ok := c.short[key]; ok {
+		return p, true
+	}
 	for k := key; k != ""; k = parentKey(k) {
 		if p, ok := c.pos[k]; ok {
 			return p, true

@@ -133,7 +133,7 @@ func (d *decoder) section(n *yaml.Node, v reflect.Value, key string, depth int) 
 		path := childKey(key, e.key)
 		i := slices.IndexFunc(fields, func(f field) bool { return f.key == e.key })
 		if i < 0 {
-			d.unknown(e.at, path, keysOf(fields), key)
+			d.fault(e.at, path, "%s", UnknownKey(e.at.Value, key, keysOf(fields)))
 			continue
 		}
 		present[e.key] = true
@@ -145,18 +145,6 @@ func (d *decoder) section(n *yaml.Node, v reflect.Value, key string, depth int) 
 		d.value(e.value, v.Field(fields[i].index), &fields[i], path, depth+1)
 	}
 	d.required(n, fields, present, key)
-}
-
-func (d *decoder) unknown(at *yaml.Node, path string, known []string, key string) {
-	if near := nearest(at.Value, known); near != "" {
-		d.fault(at, path, "unknown key; did you mean %q?", near)
-		return
-	}
-	where := "here"
-	if key != "" {
-		where = "in " + key
-	}
-	d.fault(at, path, "unknown key; the keys %s are %s", where, strings.Join(known, ", "))
 }
 
 func (d *decoder) required(n *yaml.Node, fields []field, present map[string]bool, key string) {

@@ -52,6 +52,13 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// Sort puts the faults in the order of the file.
+func (es Errors) Sort() {
+	slices.SortStableFunc(es, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Key, b.Key))
+	})
+}
+
 // collector gathers faults while a file is read.
 type collector struct {
 	file    string
@@ -72,9 +79,7 @@ func (c *collector) err() error {
 	if len(c.errs) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(c.errs, func(a, b *Error) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
+	c.errs.Sort()
 	if c.dropped > 0 {
 		c.errs = append(c.errs, &Error{File: c.file, Message: fmt.Sprintf("and %d more errors", c.dropped)})
 	}

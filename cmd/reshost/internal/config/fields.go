@@ -46,10 +46,13 @@ func bound(s string) *int64 {
 	return &n
 }
 
+// keysOf returns the keys that this build takes.
 func keysOf(fields []field) []string {
-	keys := make([]string, len(fields))
+	keys := make([]string, 0, len(fields))
 	for i := range fields {
-		keys[i] = fields[i].key
+		if !fields[i].soon {
+			keys = append(keys, fields[i].key)
+		}
 	}
 	return keys
 }

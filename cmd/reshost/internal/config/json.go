@@ -51,8 +51,10 @@ func (d *decoder) writeJSON(enc *jsontext.Encoder, n *yaml.Node, key string, dep
 func (d *decoder) writeObject(enc *jsontext.Encoder, n *yaml.Node, key string, depth int) bool {
 	ok := enc.WriteToken(jsontext.BeginObject) == nil
 	for _, e := range d.entries(n, key) {
+		path := childKey(key, e.key)
+		d.pos[path] = Pos{e.at.Line, e.at.Column}
 		ok = ok && enc.WriteToken(jsontext.String(e.key)) == nil
-		ok = d.writeJSON(enc, e.value, childKey(key, e.key), depth+1) && ok
+		ok = d.writeJSON(enc, e.value, path, depth+1) && ok
 	}
 	return ok && enc.WriteToken(jsontext.EndObject) == nil
 }

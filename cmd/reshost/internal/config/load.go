@@ -98,7 +98,7 @@ func Parse(path string, data []byte, env Environment) (*Config, error) {
 	if root == nil || !d.version(root) {
 		return nil, d.err()
 	}
-	cfg := &Config{file: path, pos: d.pos}
+	cfg := &Config{file: path, pos: d.pos, short: make(map[string]Pos)}
 	d.value(root, reflect.ValueOf(cfg).Elem(), &field{}, "", 0)
 	if len(d.errs) == 0 {
 		c := checker{collector: &d.collector, cfg: cfg, env: env, dir: dir}

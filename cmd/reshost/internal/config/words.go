@@ -87,4 +87,36 @@ func childKey(parent, key string) string {
 
 func indexKey(parent string, i int) string { return fmt.Sprintf("%s[%d]", parent, i) }
 
+// Key returns the path of what path leads to below the key parent, as [Config.At] takes it: a string is a key, an int an item of a
+// list.
+func Key(parent string, path ...any) string {
+	for _, step := range path {
+		switch step := step.(type) {
+		case int:
+			parent = indexKey(parent, step)
+		case string:
+			parent = childKey(parent, step)
+		}
+	}
+	return parent
+}
+
+// UnknownKey returns the message about a key that is none of known: the nearest of them, or all.
+func UnknownKey(name, parent string, known []string) string {
+	if near := nearest(name, known); near != "" {
+		return fmt.Sprintf("unknown key; did you mean %q?", near)
+	}
+	where := "here"
+	if parent != "" {
+		where = "in " + parent
+	}
+	switch len(known) {
+	case 0:
+		return "unknown key; there are none " + where
+	case 1:
+		return "unknown key; the only key " + where + " is " + known[0]
+	}
+	return "unknown key; the keys " + where + " are " + strings.Join(known, ", ")
+}
+
 func parentKey(key string) string { return key[:max(0, strings.LastIndexAny(key, ".["))] }
