@@ -51,7 +51,9 @@ func (h *Host) Replace(ctx context.Context, p provider.Provider, opts *ProviderO
 	if err := h.reserve(s, v); err != nil {
 		return err
 	}
-	old := s.live.unit // nobody else changes it while next is set
+	h.mu.Lock()
+	old := s.live.unit // another view may take the place of live now, but no other unit while next is set
+	h.mu.Unlock()
 	if err := h.serve(s, v); err != nil {
 		return err
 	}
