@@ -41,6 +41,8 @@ type call struct {
 
 	// deadline of the run, the zero time where there is none; turn is since when it has had the processor.
 	deadline, turn time.Time
+	// computing says that the call has a turn.
+	computing bool
 	// fuel of the instance, and what the host function that runs has cost so far.
 	fuel  api.MutableGlobal
 	units int64

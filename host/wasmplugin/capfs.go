@@ -107,8 +107,8 @@ func encodePath(p string) string {
 // fsModule is reshost_fs_v1.
 func (g *guestFS) fsModule() hostModule {
 	return hostModule{
-		abi.ImportFSStat: {fn: g.stat}, abi.ImportFSOpen: {fn: g.open}, abi.ImportFSRead: {fn: g.read},
-		abi.ImportFSList: {fn: g.list}, abi.ImportFSClose: {fn: g.closeFile},
+		abi.ImportFSStat: {fn: blocking(g.stat)}, abi.ImportFSOpen: {fn: blocking(g.open)}, abi.ImportFSRead: {fn: blocking(g.read)},
+		abi.ImportFSList: {fn: blocking(g.list)}, abi.ImportFSClose: {fn: blocking(g.closeFile)},
 	}
 }
 

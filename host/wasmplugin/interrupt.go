@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -57,7 +56,7 @@ func (c *call) check(ctx context.Context) {
 	default:
 	}
 	if now.Sub(c.turn) >= turnLength {
-		runtime.Gosched()
+		c.passTurn(ctx)
 		c.turn = time.Now()
 	}
 }
@@ -129,6 +128,10 @@ func (p *Plugin) execute(ctx context.Context, inst *instance, c *call, export st
 	if fn == nil {
 		return fmt.Errorf("plugin %s: no export %s", p.name, export)
 	}
+	if err := c.takeTurn(ctx); err != nil {
+		return p.trapped(inst, export, &interrupted{err})
+	}
+	defer c.giveTurn()
 	inst.counters.refill()
 	c.fuel = inst.counters.fuel
 	if err := fn.CallWithStack(withCall(ctx, c), results); err != nil {

@@ -17,6 +17,7 @@ type Runtime struct {
 	opts   Options
 	code   *codeCache
 	memory budget         // guest memory of all plugins
+	turns  turns          // of all plugins' guests
 	wg     sync.WaitGroup // compilations
 
 	mu      sync.Mutex // guards the rest
@@ -26,7 +27,7 @@ type Runtime struct {
 
 // NewRuntime returns a Runtime. It fails when the cache folder cannot be used. nil opts gives the defaults.
 func NewRuntime(_ context.Context, opts *Options) (*Runtime, error) {
-	r := &Runtime{opts: opts.withDefaults(), plugins: map[*Plugin]bool{}}
+	r := &Runtime{opts: opts.withDefaults(), plugins: map[*Plugin]bool{}, turns: processorTurns()}
 	r.memory.limit = r.opts.MaxMemory
 	var err error
 	if r.code, err = newCodeCache(r.opts.CacheDir, r.opts.CompileJobs, r.opts.Logger); err != nil {
@@ -120,6 +121,7 @@ type Plugin struct {
 	// describing says that rh_describe is about to run again.
 	describing atomic.Bool
 	background sync.WaitGroup
+	turns      turns
 	// killed is closed to end all runs at their next look at the clock.
 	killed chan struct{}
 
@@ -135,7 +137,7 @@ type sinkOfEvents struct{ provider.Events }
 func newPlugin(r *Runtime, pl *plan) *Plugin {
 	p := &Plugin{
 		name: pl.cfg.Name, runtime: r, manifest: pl.manifest, cfg: pl.cfg, names: pl.names, limits: pl.limits,
-		grants: pl.cfg.Grants, isolation: pl.isolation, globals: pl.metered.Globals, killed: make(chan struct{}),
+		grants: pl.cfg.Grants, isolation: pl.isolation, globals: pl.metered.Globals, killed: make(chan struct{}), turns: pluginTurns(r.turns),
 		exports: map[string]bool{}, memoryLimit: pl.memoryLimit(), fs: pl.fs, started: time.Now(),
 		budget: &budget{limit: pl.limits.TotalMemory, parent: &r.memory},
 		log:    newPluginLog(r.opts.Logger.With("plugin", pl.cfg.Name), pl.limits.LogLines),

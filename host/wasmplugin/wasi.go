@@ -39,7 +39,7 @@ func wasiModule() hostModule {
 		"clock_res_get":         {funcType{i32 + i32, i32}, wasiClockRes},
 		"clock_time_get":        {funcType{i32 + i64 + i32, i32}, wasiClockTime},
 		"fd_write":              {funcType{i32 + i32 + i32 + i32, i32}, wasiWrite},
-		"poll_oneoff":           {funcType{i32 + i32 + i32 + i32, i32}, wasiPoll},
+		"poll_oneoff":           {funcType{i32 + i32 + i32 + i32, i32}, blocking(wasiPoll)},
 		"proc_exit":             {funcType{i32, ""}, wasiExit},
 		"proc_raise":            {funcType{i32, i32}, errnoOf(errnoNotcapable)},
 		"sched_yield":           {funcType{"", i32}, errnoOf(errnoSuccess)},
