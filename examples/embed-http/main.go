@@ -3,24 +3,41 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/reshost/reshost/host"
 	"github.com/reshost/reshost/host/memprovider"
 )
 
 func main() {
-	h, err := newHost(map[string]string{"letmein": "ann"}) // token to name: a real program verifies tokens
-	if err == nil {
-		fmt.Fprintln(os.Stderr, "serving notes:// at http://127.0.0.1:8642/mcp")
-		http.Handle("/mcp", h.Handler())
-		err = http.ListenAndServe("127.0.0.1:8642", nil)
-	}
-	fmt.Fprintln(os.Stderr, "embed-http:", err)
+	listen := flag.String("listen", "127.0.0.1:8642", "`ADDRESS` to listen on, host:port")
+	flag.Parse()
+	fmt.Fprintln(os.Stderr, "embed-http:", run(*listen, os.Stderr))
 	os.Exit(1)
+}
+
+// run serves at an address until that fails, and says where once clients can connect.
+func run(listen string, out io.Writer) error {
+	h, err := newHost(map[string]string{"letmein": "ann"}) // token to name: a real program verifies tokens
+	if err != nil {
+		return err
+	}
+	ln, err := net.Listen("tcp", listen)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", h.Handler())
+	fmt.Fprintf(out, "serving notes:// at http://%s/mcp\n", ln.Addr())
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	return srv.Serve(ln)
 }
 
 func newHost(names map[string]string) (*host.Host, error) {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -57,6 +59,19 @@ func TestExample(t *testing.T) {
 	res, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "notes://ideas/first%20one.md"})
 	if err != nil || len(res.Contents) != 1 || res.Contents[0].Text != "# Idea\n" {
 		t.Errorf("got %v, %v", res, err)
+	}
+}
+
+// A program that cannot listen does not say that it serves.
+func TestAddressInUse(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	var out strings.Builder
+	if err := run(ln.Addr().String(), &out); err == nil || out.String() != "" {
+		t.Errorf("got %v, and %q said", err, out.String())
 	}
 }
 

@@ -152,7 +152,8 @@ func (g *Guest) List(cursor string) (*Page, error) {
 	return page, nil
 }
 
-// ListAll returns all pages, one after the other.
+// ListAll returns all pages of the plugin's own list, one after the other. A host lists the direct resources, Plugin.Resources, before
+// them and leaves out doubles; they are not in here, since the plugin is not asked for them.
 func (g *Guest) ListAll() ([]ListedResource, error) {
 	g.tb.Helper()
 	var all []ListedResource
