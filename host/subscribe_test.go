@@ -488,3 +488,29 @@ func TestWatch(t *testing.T) {
 		t.Errorf("at the end: %v", err)
 	}
 }
+
+// A stuck reader delays nobody: 200 streams hear of a change at once while others do not read at all.
+func TestStuckReadersDelayNobody(t *testing.T) {
+	p := memory(t)
+	h := newHost(t, &host.Options{Limits: host.Limits{WriteStall: time.Second}}, p)
+	w := newWire(t, h.Handler(), false)
+	filter := `{"resourceSubscriptions":["docs://a"]}`
+	for i := range 20 {
+		resp := w.request(t.Context(), http.MethodPost, message(fmt.Sprint(i), "subscriptions/listen", `"notifications":`+filter),
+			"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
+		defer resp.Body.Close() // it is never read
+	}
+	streams := make([]*stream, 200)
+	for i := range streams {
+		streams[i] = w.listen(fmt.Sprint(i), filter)
+		streams[i].want("ack docs://a")
+	}
+	begun := time.Now()
+	set(t, p, "a")
+	for _, s := range streams {
+		s.want("updated docs://a")
+	}
+	if d := time.Since(begun); d > 900*time.Millisecond {
+		t.Errorf("it took %v", d)
+	}
+}
