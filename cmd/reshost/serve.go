@@ -8,6 +8,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -170,8 +174,30 @@ func listenError(cfg *config.Config, addr string, err error) error {
 	if isInUse(err) {
 		what = fmt.Sprintf("cannot listen on %s: the address is in use; end the other process, or take another with --listen HOST:PORT", addr)
 	}
+	if remedy := listenRemedy(addr, err); remedy != "" {
+		what += "; " + remedy
+	}
 	if _, ok := cfg.At("server.listen"); ok {
 		return cfg.Errorf("server.listen", "%s", what)
 	}
 	return errors.New(what)
+}
+
+// listenRemedy says what to do about an address that cannot be had, or nothing where the cause says enough.
+func listenRemedy(addr string, err error) string {
+	path, unix := strings.CutPrefix(addr, config.ListenUnix)
+	var dns *net.DNSError
+	switch {
+	case unix && errors.Is(err, os.ErrNotExist):
+		return "create the folder " + filepath.Dir(path) + ", or name another path"
+	case unix && errors.Is(err, os.ErrPermission):
+		return "let this user write to the folder " + filepath.Dir(path) + ", or name another path"
+	case errors.Is(err, os.ErrPermission):
+		return "ports below 1024 are for privileged users: take a higher one"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "this machine does not have the address: take 127.0.0.1, or 0.0.0.0 for all it has"
+	case errors.As(err, &dns):
+		return "give the address as a number, such as 127.0.0.1"
+	}
+	return ""
 }

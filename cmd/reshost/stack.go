@@ -57,9 +57,16 @@ func (a *app) newRuntime(ctx context.Context, cfg *config.Config, log *slog.Logg
 	if err != nil {
 		log.Warn("compiled plugins are not kept", "reason", err)
 	} else {
+		if err := checkPrivate(dir); err != nil {
+			return nil, err
+		}
 		opts.CacheDir = filepath.Join(dir, cacheFolder)
 	}
-	return wasmplugin.NewRuntime(ctx, opts)
+	rt, err := wasmplugin.NewRuntime(ctx, opts)
+	if err != nil && opts.CacheDir != "" {
+		return nil, fmt.Errorf("%w; name another folder with --state-dir DIR", err)
+	}
+	return rt, err
 }
 
 func (s *stack) open(ctx context.Context, cfg *config.Config, log *slog.Logger, keys [][]byte, configs []*wasmplugin.Config) error {
@@ -75,11 +82,21 @@ func (s *stack) open(ctx context.Context, cfg *config.Config, log *slog.Logger, 
 	for i, p := range loaded {
 		if err := h.Add(p, providerOptions(&cfg.Plugins[i])); err != nil {
 			closeUnused(loaded[i:])
-			return cfg.Errorf(pluginKeyAt(i), "%v", err)
+			return cfg.Errorf(pluginKeyAt(i), "%v%s", err, renameHint(err, p))
 		}
 		s.plugins = append(s.plugins, p)
 	}
 	return nil
+}
+
+// renameHint offers a way out where a scheme is claimed twice.
+func renameHint(err error, p *wasmplugin.Plugin) string {
+	for _, scheme := range p.Manifest().Schemes {
+		if scheme != "*" && strings.Contains(err.Error(), fmt.Sprintf("the scheme %q is claimed", scheme)) {
+			return fmt.Sprintf(", or rename it with schemes: { %s: %s2 }", scheme, scheme)
+		}
+	}
+	return ""
 }
 
 // load starts all plugins side by side: compiling one that is not cached takes seconds.
@@ -284,6 +301,9 @@ func (a *app) wasmOf(p *config.Plugin) ([]byte, error) {
 
 func (a *app) readWasm(path string) ([]byte, error) {
 	wasm, err := a.env.ReadFile(path, maxWasm)
+	if errors.Is(err, os.ErrPermission) {
+		return nil, fmt.Errorf("%w; let the user who runs reshost read it", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w; build the plugin, or correct the path", err)
 	}

@@ -42,8 +42,11 @@ func (a *app) statePath(cfg *config.Config) (string, error) {
 func sealingKeys(cfg *config.Config, dir string) ([][]byte, error) {
 	if len(cfg.Server.Keys) == 0 {
 		key, err := storedKey(filepath.Join(dir, keyFile))
+		if err != nil && !strings.Contains(err.Error(), "--state-dir") {
+			err = fmt.Errorf("%w; give --state-dir DIR, or keys under server in the configuration", err)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%w; give --state-dir DIR, or keys under server in the configuration", err)
+			return nil, err
 		}
 		return [][]byte{key}, nil
 	}
@@ -61,6 +64,9 @@ func sealingKeys(cfg *config.Config, dir string) ([][]byte, error) {
 // storedKey reads the key at path. Two processes that start at once end with the same key: the file appears whole, and
 // only one of them makes it.
 func storedKey(path string) ([]byte, error) {
+	if err := checkPrivate(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
 	key, err := readKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err

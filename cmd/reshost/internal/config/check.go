@@ -51,7 +51,7 @@ func (c *checker) check() {
 		c.fault("limits.uri", "want at most %v, got %v", Bytes(maxURI), c.cfg.Limits.URI)
 	}
 	for i, k := range c.cfg.Server.Keys {
-		if _, err := DecodeKey(k); err != nil {
+		if _, err := DecodeKey(k); err != nil && !k.failed {
 			c.fault(indexKey("server.keys", i), "%v", err)
 		}
 	}
@@ -95,12 +95,15 @@ func (c *checker) server(s *Server) {
 
 // CheckListen returns what is wrong with a TCP listen address, or "".
 func CheckListen(addr string) string {
-	_, port, err := net.SplitHostPort(addr)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
+	if _, err := strconv.ParseUint(addr, 10, 16); err == nil {
+		return "want host:port, got " + strconv.Quote(addr) + "; did you mean 127.0.0.1:" + addr + "?"
 	}
+	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return "want host:port such as 127.0.0.1:8642, or unix:PATH, got " + strconv.Quote(clip(addr))
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "the port must be a number from 0 to 65535, got " + strconv.Quote(clip(port))
 	}
 	return ""
 }
@@ -127,7 +130,7 @@ func (c *checker) secrets() {
 	own := &resolver{env: c.env, dir: c.dir}
 	for _, name := range slices.Sorted(maps.Keys(c.cfg.Secrets)) {
 		s := c.cfg.Secrets[name]
-		if err := own.resolve(&s); err != nil {
+		if err := own.resolve(&s); err != nil && err != errFollows {
 			c.fault(childKey("secrets", name), "%v", err)
 		}
 		c.cfg.Secrets[name], known[name] = s, &s
@@ -146,7 +149,7 @@ func (c *checker) resolveIn(v reflect.Value, key string, r *resolver) {
 	switch shapeOf(v.Type()) {
 	case shapeSecret:
 		s := v.Interface().(Secret)
-		if err := r.resolve(&s); err != nil {
+		if err := r.resolve(&s); err != nil && err != errFollows {
 			c.fault(key, "%v", err)
 		}
 		v.Set(reflect.ValueOf(s))
@@ -227,6 +230,8 @@ func (c *checker) source(p *Plugin, key string) {
 		p.Source = SourceFile + string(abs)
 	case strings.HasPrefix(p.Source, "oci:"):
 		c.fault(key, "oci sources are not supported yet by this build: use file:PATH")
+	case strings.HasPrefix(p.Source, "https:"), strings.HasPrefix(p.Source, "http:"):
+		c.fault(key, "plugins are not fetched by this build: download %s and use file:PATH", clip(p.Source))
 	case strings.HasSuffix(p.Source, ".wasm"):
 		c.fault(key, "want builtin:NAME or file:PATH, got %q; did you mean %q?", clip(p.Source), clip(SourceFile+p.Source))
 	default:

@@ -23,7 +23,7 @@ type Config struct {
 	Log      Log               `key:"log" doc:"What is logged, on stderr."`
 	StateDir Path              `key:"state_dir" example:"./state" doc:"Folder for what survives a restart: the key that seals cursors, and compiled plugins. Default: $STATE_DIRECTORY where systemd sets it, else reshost in the user's cache folder."`
 	Limits   Limits            `key:"limits" doc:"Bounds on everything that crosses a border. All are on by default; off switches one off."`
-	Secrets  map[string]Secret `key:"secrets" example:"{ api: \"${env:API_TOKEN}\" }" doc:"Secrets by name, each taken from the environment with ${env:NAME} or from a file with ${file:path}. They are used as ${secret:NAME}, which only grants, webhook and server.keys may hold."`
+	Secrets  map[string]Secret `key:"secrets" example:"{ api: \"${env:API_TOKEN}\" }" doc:"Secrets by name, each taken from the environment with ${env:NAME} or from a file with ${file:path}. They are used as ${secret:NAME}, which in this build only server.keys may hold."`
 	Plugins  []Plugin          `key:"plugins" doc:"The plugins that serve resources, in the order in which their resources are listed."`
 
 	file string

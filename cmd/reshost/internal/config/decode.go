@@ -21,6 +21,7 @@ const (
 type decoder struct {
 	collector
 	dir   string
+	text  []byte
 	nodes int
 	pos   map[string]Pos
 	// printing says that the nodes come from Config.Show: references are shown, not refused.
@@ -203,7 +204,7 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, f *field, key string) {
 	}
 	if s != shapeSecret {
 		if ref := reference(n.Value); ref != "" {
-			d.fault(n, key, "%s cannot stand here: only secrets, grants, webhook and server.keys may hold one", ref)
+			d.fault(n, key, "%s cannot stand here: only secrets and server.keys may hold one", ref)
 			return
 		}
 	}

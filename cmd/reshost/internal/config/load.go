@@ -69,7 +69,7 @@ func plainError(path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s does not exist", path)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s may not be read: permission denied", path)
+		return fmt.Errorf("%s may not be read: %w", path, fs.ErrPermission)
 	}
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -121,6 +121,7 @@ func (d *decoder) document(data []byte) *yaml.Node {
 		d.add(Pos{line + 1, i - bytes.LastIndexByte(data[:i], '\n')}, "", "not valid UTF-8: save the file as UTF-8")
 		return nil
 	}
+	d.text = data
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
@@ -163,10 +164,24 @@ func (d *decoder) syntax(err error) {
 		return
 	}
 	message := oneLine(load.Message)
+	if strings.Contains(message, "tab character") || strings.Contains(message, "cannot start any token") && d.tabAt(load.Mark.Line) {
+		d.add(Pos{load.Mark.Line, load.Mark.Column}, "", "a tab in the indentation, which YAML does not take: indent with spaces")
+		return
+	}
 	if load.ContextMsg != "" {
 		message = oneLine(load.ContextMsg) + ": " + message
 	}
 	d.add(Pos{load.Mark.Line, load.Mark.Column}, "", "not YAML: %s", message)
+}
+
+// tabAt reports whether the indentation of a line holds a tab.
+func (d *decoder) tabAt(line int) bool {
+	lines := bytes.Split(d.text, []byte("\n"))
+	if line < 1 || line > len(lines) {
+		return false
+	}
+	indent := lines[line-1][:len(lines[line-1])-len(bytes.TrimLeft(lines[line-1], " \t"))]
+	return bytes.ContainsRune(indent, '\t')
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -25,7 +25,12 @@ const (
 type Secret struct {
 	parts []secretPart
 	value string
+	// failed says that a reference could not be resolved, which is reported where it stands.
+	failed bool
 }
+
+// errFollows is the failure of a secret that failed elsewhere: one mistake is reported once.
+const errFollows = constError("the secret could not be resolved")
 
 // secretPart is literal text (kind "") or a reference.
 type secretPart struct{ kind, text string }
@@ -126,6 +131,7 @@ func (r *resolver) resolve(s *Secret) error {
 	for _, p := range s.parts {
 		text, err := r.part(p)
 		if err != nil {
+			s.failed = true
 			return err
 		}
 		b.WriteString(text)
@@ -139,7 +145,7 @@ func (r *resolver) part(p secretPart) (string, error) {
 	case refEnv:
 		v, ok := r.env.Getenv(p.text)
 		if !ok {
-			return "", fmt.Errorf("the environment variable %s is not set", clip(p.text))
+			return "", fmt.Errorf("the environment variable %s is not set: set it, or take the secret from a file with ${file:path}", clip(p.text))
 		}
 		return v, nil
 	case refFile:
@@ -151,6 +157,9 @@ func (r *resolver) part(p secretPart) (string, error) {
 		v, ok := r.secrets[p.text]
 		if !ok {
 			return "", fmt.Errorf("no secret is named %q: add it under secrets", clip(p.text))
+		}
+		if v.failed {
+			return "", errFollows
 		}
 		return v.value, nil
 	}
