@@ -203,7 +203,11 @@ func (a *app) wasmAt(source string) ([]byte, error) {
 	if name, ok := strings.CutPrefix(source, config.SourceBuiltin); ok {
 		return a.builtins.Open(name)
 	}
-	return a.readWasm(strings.TrimPrefix(source, config.SourceFile))
+	wasm, err := a.readWasm(strings.TrimPrefix(source, config.SourceFile))
+	if err != nil && contains(a.builtins.Names(), source) {
+		return nil, fmt.Errorf("there is no file %s; did you mean %s%s?", source, config.SourceBuiltin, source)
+	}
+	return wasm, err
 }
 
 func toInspectJSON(r *wasmplugin.Report, source string) inspectJSON {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -143,7 +145,7 @@ func (a *app) readCommand() *cobra.Command {
 func (a *app) read(ctx context.Context, h *host.Host, uri string) error {
 	r, err := h.Read(ctx, nil, uri)
 	if err != nil {
-		return explain(err, uri)
+		return explainRead(err, uri, h.Providers())
 	}
 	if a.json {
 		return a.writeJSON(toReadJSON(r))
@@ -163,6 +165,9 @@ func (a *app) read(ctx context.Context, h *host.Host, uri string) error {
 		}
 		if _, err := a.stdout.Write(c.Body); err != nil {
 			return err
+		}
+		if last := len(c.Body) - 1; i+1 == len(r.Contents) && a.stdoutIsTerminal() && last >= 0 && c.Body[last] != '\n' {
+			return a.printf("\n") // the prompt begins a line of its own; what is piped stays as it is
 		}
 		if i+1 < len(r.Contents) {
 			if err := a.printf("\n"); err != nil {
@@ -206,7 +211,12 @@ func (a *app) completeCommand() *cobra.Command {
 func (a *app) complete(ctx context.Context, h *host.Host, req *host.CompleteRequest) error {
 	c, err := h.Complete(ctx, nil, req)
 	if err != nil {
-		return explain(err, req.Template)
+		return explainComplete(err, req)
+	}
+	for _, v := range req.Context {
+		if v.Name == req.Argument || !strings.Contains(variables(req.Template), ","+v.Name+",") {
+			return usagef("--known %s: the template %s has no other variable of that name", v.Name, req.Template)
+		}
 	}
 	if a.json {
 		values := c.Values
@@ -224,14 +234,71 @@ func (a *app) complete(ctx context.Context, h *host.Host, req *host.CompleteRequ
 }
 
 // notFound is a resource that is not there, or that may not be seen.
-type notFound struct{ uri string }
+type notFound struct{ uri, hint string }
 
-func (e notFound) Error() string { return e.uri + ": no such resource" }
+func (e notFound) Error() string { return e.uri + ": no such resource" + e.hint }
 
 // explain says what was asked for in front of the error.
 func explain(err error, what string) error {
-	if p := (*provider.Error)(nil); errors.As(err, &p) && (p.Code == provider.NotFound || p.Code == provider.Denied) {
-		return notFound{what}
+	switch code := provider.CodeOf(err); code {
+	case provider.NotFound, provider.Denied:
+		return notFound{what, ""}
+	case provider.Internal:
+		return fmt.Errorf("%s: %w; the log has the cause", what, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
+}
+
+// explainRead tells the operator more than a client may know: which schemes there are, and that a URI is malformed.
+func explainRead(err error, uri string, providers []provider.Info) error {
+	scheme, _, ok := strings.Cut(uri, ":")
+	switch provider.CodeOf(err) {
+	case provider.NotFound:
+		var schemes []string
+		for i := range providers {
+			schemes = append(schemes, providers[i].Schemes...)
+		}
+		slices.Sort(schemes)
+		if schemes = slices.Compact(schemes); ok && !contains(schemes, strings.ToLower(scheme)) {
+			return notFound{uri, "; no plugin serves the scheme " + scheme + ", served are " + joinOr(schemes, "none")}
+		}
+	case provider.Invalid:
+		if u, parseErr := url.Parse(uri); parseErr != nil || !u.IsAbs() || u.Fragment != "" || u.User != nil {
+			return usagef("%s: %w", uri, err)
+		}
+	}
+	return explain(err, uri)
+}
+
+// explainComplete says which variables are not known yet where a plugin finds nothing without them.
+func explainComplete(err error, req *host.CompleteRequest) error {
+	if provider.CodeOf(err) == provider.NotFound {
+		known := "," + req.Argument + ","
+		for _, v := range req.Context {
+			known += v.Name + ","
+		}
+		var missing []string
+		for name := range strings.SplitSeq(strings.Trim(variables(req.Template), ","), ",") {
+			if name != "" && !strings.Contains(known, ","+name+",") {
+				missing = append(missing, "--known "+name+"=VALUE")
+			}
+		}
+		if len(missing) > 0 {
+			return usagef("%s: nothing was found; other variables are not known: add %s", req.Template, strings.Join(missing, " "))
+		}
+	}
+	return explain(err, req.Template)
+}
+
+// variables returns the names of a template's variables, with a comma before and after each.
+func variables(template string) string {
+	names := ","
+	for _, part := range strings.Split(template, "{")[1:] {
+		expression, _, _ := strings.Cut(part, "}")
+		for name := range strings.SplitSeq(strings.TrimLeft(expression, "+#./;?&"), ",") {
+			name, _, _ = strings.Cut(strings.TrimSuffix(name, "*"), ":")
+			names += name + ","
+		}
+	}
+	return names
 }
