@@ -169,7 +169,7 @@ func (a *app) inspect(ctx context.Context, rt *wasmplugin.Runtime, source string
 	}
 	report, err := rt.Inspect(ctx, inspectConfig(source, wasm))
 	if err != nil {
-		return fmt.Errorf("%s: %w", source, err)
+		return err // it names the source
 	}
 	out := toInspectJSON(report, source)
 	if a.json {
