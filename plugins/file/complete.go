@@ -13,7 +13,7 @@ func (s *server) complete(req *reshost.CompleteRequest, out *reshost.Completion)
 	for i := range s.roots {
 		// Shorter than a root, so that the root is what comes next.
 		if r := &s.roots[i]; len(typed) <= len(r.prefix) && strings.HasPrefix(r.prefix, typed) {
-			if !out.Add(r.prefix[1:] + "/") {
+			if at := r.prefix[1:] + "/"; expandable(at) && !out.Add(at) {
 				return nil
 			}
 		}
@@ -67,7 +67,7 @@ func (s *server) completeName(fs reshost.FS, path, before, typed string, out *re
 
 // propose adds one entry and reports whether more are wanted.
 func propose(out *reshost.Completion, before, name string, e *reshost.FileInfo) bool {
-	if !servable(name) {
+	if !servable(name) || !expandable(before+name) {
 		return true
 	}
 	if e.Dir {
@@ -75,3 +75,7 @@ func propose(out *reshost.Completion, before, name string, e *reshost.FileInfo) 
 	}
 	return out.Add(before + name)
 }
+
+// expandable reports whether a client that expands the template with path gets the URI of path: {+path} leaves "?", "#" and
+// what looks percent-encoded as they are (RFC 6570 section 3.2.3), which makes another URI.
+func expandable(path string) bool { return !strings.ContainsAny(path, "?#%") }

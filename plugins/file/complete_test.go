@@ -98,3 +98,17 @@ func TestCompleteAtTheTop(t *testing.T) {
 		}
 	}
 }
+
+// A value that expands to another URI is not proposed, neither a file's name nor what is below such a folder.
+func TestCompleteLeavesOutWhatDoesNotExpand(t *testing.T) {
+	g := start(t, tree(map[string]string{"q?": "", "q#": "", "q%41": "", "q": "", "f#/a": ""}), nil)
+	for typed, want := range map[string][]string{"srv/docs/q": {"srv/docs/q"}, "srv/docs/q?": nil, "srv/docs/f#/": nil} {
+		got, err := g.Complete(template, varPath, typed, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, append([]string(nil), got.Values...)); diff != "" {
+			t.Errorf("completing %q (-want +got):\n%s", typed, diff)
+		}
+	}
+}
