@@ -14,7 +14,8 @@ type Listing struct {
 	fs    *FS
 	path  string
 	root  *os.Root // the granted folder
-	rel   string
+	asked string   // the path below it that was asked for
+	rel   string   // the same without links
 	dir   *os.Root // the folder itself
 	names []string
 }
@@ -29,21 +30,25 @@ func (f *FS) List(p string, limit int, step func() error) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := root.Stat(rel)
+	at, err := retry(func() (place, error) { return f.descend(root, rel) })
 	if err != nil {
-		return nil, fold(err)
+		return nil, err
 	}
-	if !info.IsDir() {
-		if info.Mode().IsRegular() {
+	defer at.close()
+	if !at.info.IsDir() {
+		if at.info.Mode().IsRegular() {
 			return nil, ErrKind
 		}
 		return nil, ErrNotExist
 	}
-	dir, err := root.OpenRoot(rel)
+	dir, err := enter(at.dir, at.name, at.info)
 	if err != nil {
-		return nil, fold(err)
+		if errors.Is(err, errSwapped) {
+			err = ErrNotExist
+		}
+		return nil, err
 	}
-	l := &Listing{fs: f, path: p, root: root, rel: rel, dir: dir}
+	l := &Listing{fs: f, path: p, root: root, asked: rel, rel: at.rel, dir: dir}
 	if err := l.read(limit, step); err != nil {
 		dir.Close()
 		return nil, err
@@ -63,7 +68,7 @@ func (l *Listing) read(limit int, step func() error) error {
 		}
 		names, err := d.Readdirnames(namesAtOnce)
 		for _, n := range names {
-			if !l.fs.hidden(path.Join(l.rel, n)) {
+			if !l.fs.hidden(path.Join(l.rel, n)) && (l.asked == l.rel || !l.fs.hidden(path.Join(l.asked, n))) {
 				l.names = append(l.names, n)
 			}
 		}
@@ -108,8 +113,14 @@ func (l *Listing) After(after string, yield func(Entry) bool) error {
 
 // stat describes one name. A link is followed from the granted folder, out of which it must not lead.
 func (l *Listing) stat(name string) (Entry, error) {
-	return stat(name, func() (fs.FileInfo, error) { return l.dir.Lstat(name) },
-		func() (fs.FileInfo, error) { return l.root.Stat(path.Join(l.rel, name)) })
+	info, err := l.dir.Lstat(name)
+	if err != nil {
+		return Entry{}, fold(err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return l.fs.stat(l.root, path.Join(l.rel, name), name)
+	}
+	return entry(name, info)
 }
 
 // Close releases the folder.

@@ -3,8 +3,8 @@
 //
 // Every access goes through [os.Root], so neither ".." nor a symbolic link leads out of a folder, also when links are
 // swapped while a path is walked. Links within a folder work. Only regular files and folders exist: what is neither
-// (FIFO, device, socket) is not opened, and opening cannot block. Names that match a pattern to hide do not exist either; the
-// patterns are matched against the path as it is asked for, so a visible link may lead to a hidden file.
+// (FIFO, device, socket) is not opened, and opening cannot block. Names that match a pattern to hide do not exist either,
+// and neither does a link that leads to one: the patterns hold for the path that is asked for and for where it leads.
 //
 //	f, err := rootfs.Open(map[string]string{"main": "./docs"}, []string{".*"})
 //	if err != nil { ... }
@@ -39,6 +39,8 @@ var (
 	ErrPath = errors.New("malformed path")
 	// ErrKind: it is a folder where a file is wanted, or the reverse.
 	ErrKind = errors.New("a folder where a file is wanted, or the reverse")
+	// errSwapped: a name was exchanged between two looks at it.
+	errSwapped = errors.New("exchanged while it was opened")
 	// ErrTooLarge: the folder has more entries than the limit.
 	ErrTooLarge = errors.New("folder with too many entries")
 )
@@ -212,23 +214,30 @@ func (f *FS) Stat(p string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	return stat(path.Base(p), func() (fs.FileInfo, error) { return root.Lstat(rel) },
-		func() (fs.FileInfo, error) { return root.Stat(rel) })
+	return f.stat(root, rel, path.Base(p))
 }
 
-// stat describes a name. Where it is a link, follow looks at what it leads to.
-func stat(name string, look, follow func() (fs.FileInfo, error)) (Entry, error) {
-	info, err := look()
-	link := err == nil && info.Mode()&fs.ModeSymlink != 0
-	if link {
-		info, err = follow()
-	}
+// stat describes what rel leads to, under the name that was asked for.
+func (f *FS) stat(root *os.Root, rel, name string) (Entry, error) {
+	at, err := retry(func() (place, error) { return f.descend(root, rel) })
 	if err != nil {
-		return Entry{}, fold(err)
+		return Entry{}, err
 	}
-	e, err := entry(name, info)
-	e.Link = link
+	at.close()
+	e, err := entry(name, at.info)
+	e.Link = at.link
 	return e, err
+}
+
+// retry looks again where a name was exchanged meanwhile, as an editor does that saves a file. What never holds still does
+// not exist.
+func retry[T any](look func() (T, error)) (v T, err error) {
+	for range maxSwaps {
+		if v, err = look(); !errors.Is(err, errSwapped) {
+			return v, err
+		}
+	}
+	return v, ErrNotExist
 }
 
 // OpenFile opens the regular file at p.
@@ -237,20 +246,30 @@ func (f *FS) OpenFile(p string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Looking first keeps devices from being opened at all; looking again at what was opened is what is relied on.
-	info, err := root.Stat(rel)
+	return retry(func() (*os.File, error) { return f.open(root, rel) })
+}
+
+// open looks first, which keeps devices from being opened at all, and looks again at what was opened: that is what is
+// relied on.
+func (f *FS) open(root *os.Root, rel string) (*os.File, error) {
+	at, err := f.descend(root, rel)
 	if err != nil {
-		return nil, fold(err)
-	}
-	if err := wantFile(info); err != nil {
 		return nil, err
 	}
-	file, err := root.OpenFile(rel, os.O_RDONLY|nonblock, 0)
+	defer at.close()
+	if err := wantFile(at.info); err != nil {
+		return nil, err
+	}
+	file, err := at.dir.OpenFile(at.name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, fold(err)
 	}
-	if info, err = file.Stat(); err == nil {
+	info, err := file.Stat()
+	if err == nil {
 		err = wantFile(info)
+	}
+	if err == nil && !os.SameFile(at.info, info) {
+		err = errSwapped
 	}
 	if err != nil {
 		file.Close()
@@ -285,7 +304,7 @@ func entry(name string, info fs.FileInfo) (Entry, error) {
 // fold makes the system's many ways of saying "there is no such thing for you" one.
 func fold(err error) error {
 	switch {
-	case err == nil, errors.Is(err, ErrKind), errors.Is(err, ErrPermission):
+	case err == nil, errors.Is(err, ErrKind), errors.Is(err, ErrPermission), errors.Is(err, errSwapped):
 		return err
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid), isNotHere(err):
 		return ErrNotExist

@@ -104,11 +104,19 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// TestSwappedLink swaps a link between a file inside and one outside while it is read: never is it the one outside
-// (FS-02).
+// TestSwappedLink swaps a link between a file inside and one that must not be seen, outside or hidden, while it is read:
+// never is it that one (FS-02).
 func TestSwappedLink(t *testing.T) {
-	dir := tree(t, map[string]string{"secret.txt": "S", "docs/a.txt": "A", "docs/link": "-> a.txt"})
-	f := open(t, filepath.Join(dir, "docs"))
+	for name, target := range map[string]string{"outside": "../secret.txt", "hidden": ".secret", "in a hidden folder": ".hid/secret"} {
+		t.Run(name, func(t *testing.T) { swapLink(t, target) })
+	}
+}
+
+func swapLink(t *testing.T, target string) {
+	dir := tree(t, map[string]string{
+		"secret.txt": "S", "docs/.secret": "S", "docs/.hid/secret": "S", "docs/a.txt": "A", "docs/link": "-> a.txt",
+	})
+	f := open(t, filepath.Join(dir, "docs"), ".*")
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -119,7 +127,7 @@ func TestSwappedLink(t *testing.T) {
 			default:
 			}
 			tmp := filepath.Join(dir, "docs", "tmp")
-			to := [...]string{"a.txt", "../secret.txt"}[i%2]
+			to := [...]string{"a.txt", target}[i%2]
 			if os.Symlink(to, tmp) == nil {
 				os.Rename(tmp, filepath.Join(dir, "docs", "link"))
 			}
@@ -147,7 +155,8 @@ func TestSwappedLink(t *testing.T) {
 
 func TestHidden(t *testing.T) {
 	files := map[string]string{
-		".env": "E", "a.txt": "A", ".git/config": "G", "sub/.x/y": "Y", "sub/key.pem": "K", "sub/a.txt": "B", "private/p": "P", "cfg": "-> .env",
+		".env": "E", "a.txt": "A", ".git/config": "G", "sub/.x/y": "Y", "sub/key.pem": "K", "sub/a.txt": "B", "private/p": "P",
+		"cfg": "-> .env", "git": "-> .git", "chain": "-> sub/up", "sub/up": "-> ../.env", "deep": "-> sub/.x", "ok": "-> sub", "pem": "-> sub/key.pem",
 	}
 	tests := []struct {
 		name   string
@@ -155,9 +164,16 @@ func TestHidden(t *testing.T) {
 		hidden []string
 		seen   []string
 	}{
-		{"dotfiles", []string{".*"}, []string{".env", ".git", ".git/config", "sub/.x/y"}, []string{"a.txt", "sub/key.pem", "cfg"}},
-		{"nothing", nil, nil, []string{".env", ".git/config", "sub/.x/y"}},
-		{"by path", []string{"private", "sub/*.pem"}, []string{"private/p", "private", "sub/key.pem"}, []string{"sub/a.txt", ".env"}},
+		{
+			"dotfiles", []string{".*"},
+			[]string{".env", ".git", ".git/config", "sub/.x/y", "cfg", "git", "git/config", "chain", "deep/y", "ok/up", "ok/.x/y", "ok/up"},
+			[]string{"a.txt", "sub/key.pem", "ok/a.txt", "pem"},
+		},
+		{"nothing", nil, nil, []string{".env", ".git/config", "sub/.x/y", "cfg", "git/config", "chain", "deep/y"}},
+		{
+			"by path", []string{"private", "sub/*.pem"},
+			[]string{"private/p", "private", "sub/key.pem", "ok/key.pem", "pem"}, []string{"sub/a.txt", ".env", "cfg"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -165,6 +181,9 @@ func TestHidden(t *testing.T) {
 			for _, p := range tt.hidden {
 				if _, err := f.Stat("main/" + p); !errors.Is(err, ErrNotExist) {
 					t.Errorf("%s: %v", p, err)
+				}
+				if got, err := read(f, "main/"+p); !errors.Is(err, ErrNotExist) {
+					t.Errorf("%s: read %q, %v", p, got, err)
 				}
 			}
 			for _, p := range tt.seen {
