@@ -101,13 +101,13 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f *field, key string, dep
 		d.mapping(n, v, f, key, depth)
 	case shapeJSON:
 		if n.Kind != yaml.MappingNode {
-			d.fault(n, key, "want keys and values, got %s", describe(n))
+			d.fault(n, key, "want keys and values, got %s", describe(n, v.Type()))
 			return
 		}
 		v.SetBytes(d.toJSON(n, key))
 	default:
 		if n.Kind != yaml.ScalarNode {
-			d.fault(n, key, "want %s, got %s", want(v.Type(), f), describe(n))
+			d.fault(n, key, "want %s, got %s", want(v.Type(), f), describe(n, v.Type()))
 			return
 		}
 		d.scalar(n, v, f, key)
@@ -126,7 +126,7 @@ func (d *decoder) section(n *yaml.Node, v reflect.Value, key string, depth int) 
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		d.fault(n, key, "want keys and values, got %s", describe(n))
+		d.fault(n, key, "want keys and values, got %s", describe(n, v.Type()))
 		return
 	}
 	present := make(map[string]bool, len(fields))
@@ -167,7 +167,7 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, f *field, key string, dept
 		return
 	}
 	if n.Kind != yaml.SequenceNode {
-		d.fault(n, key, "want a list, got %s", describe(n))
+		d.fault(n, key, "want a list, got %s", describe(n, v.Type()))
 		return
 	}
 	items := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
@@ -182,7 +182,7 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, f *field, key string, d
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		d.fault(n, key, "want names and values, got %s", describe(n))
+		d.fault(n, key, "want names and values, got %s", describe(n, v.Type()))
 		return
 	}
 	m := reflect.MakeMap(v.Type())
@@ -233,9 +233,9 @@ func checkTag(n *yaml.Node, s shape, t reflect.Type, f *field) error {
 	case tag == "!!null":
 		return fmt.Errorf("want %s, got nothing: give a value or remove the key", want(t, f))
 	case s == shapeText && f.enum == nil && (tag == "!!int" || tag == "!!float" || tag == "!!bool"):
-		return fmt.Errorf("want text, got %s: quote it", describe(n))
+		return fmt.Errorf("want text, got %s: quote it", describe(n, t))
 	}
-	return fmt.Errorf("want %s, got %s", want(t, f), describe(n))
+	return fmt.Errorf("want %s, got %s", want(t, f), describe(n, t))
 }
 
 // setScalar parses text into v. It is used for the file's values and for the table's defaults.

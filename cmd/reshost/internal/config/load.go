@@ -190,7 +190,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // call unknown.
 func (d *decoder) version(root *yaml.Node) bool {
 	if root.Kind != yaml.MappingNode {
-		d.fault(root, "", "want keys and values, got %s: begin with version: %d", describe(root), Version)
+		d.fault(root, "", "want keys and values, got %s: begin with version: %d", describe(root, reflect.TypeFor[Config]()), Version)
 		return false
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {

@@ -49,27 +49,48 @@ func want(t reflect.Type, f *field) string {
 	return s
 }
 
-// describe says in words what a node is.
-func describe(n *yaml.Node) string {
+// describe says in words what a node is that stands where a value of type t belongs, without a value that may be secret.
+func describe(n *yaml.Node, t reflect.Type) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return "keys and values"
 	case yaml.SequenceNode:
 		return "a list"
 	}
-	switch n.ShortTag() {
-	case "!!null":
+	tag := n.ShortTag()
+	if tag == "!!null" {
 		return "nothing"
-	case "!!bool":
-		return "the truth value " + clip(n.Value)
-	case "!!int", "!!float":
-		return "the number " + clip(n.Value)
-	case "!!timestamp":
-		return "the date " + clip(n.Value)
-	case "!!str":
+	}
+	kind, known := map[string]string{
+		"!!bool": "truth value", "!!int": "number", "!!float": "number", "!!timestamp": "date", "!!str": "text",
+	}[tag]
+	switch {
+	case !known:
+		return "a value with the tag " + clip(tag)
+	case holdsSecret(t):
+		return "only a " + kind
+	case tag == "!!str":
 		return fmt.Sprintf("the text %q", clip(n.Value))
 	}
-	return "a value with the tag " + clip(n.ShortTag())
+	return "the " + kind + " " + clip(n.Value)
+}
+
+// holdsSecret reports whether a secret stands in a value of type t: what was written in its place may be one, put there
+// without the brackets or the name that belong around it.
+func holdsSecret(t reflect.Type) bool {
+	switch {
+	case t == reflect.TypeFor[Secret]():
+		return true
+	case t.Kind() == reflect.Slice, t.Kind() == reflect.Map, t.Kind() == reflect.Pointer:
+		return holdsSecret(t.Elem())
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			if holdsSecret(t.Field(i).Type) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
