@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -14,6 +15,9 @@ const (
 	// maxFrames is how many folders, one inside the other, keep their entries while the walk is in a deeper one. Those
 	// further down share one buffer and ask for their entries again when the walk comes back.
 	maxFrames = 48
+	// maxDepth is how many folders, one inside the other, are entered. What a folder costs grows with its depth: without
+	// an end one long chain would take the time of all lists.
+	maxDepth = 256
 )
 
 // walk goes through all files below some roots, each folder's entries in byte order and a folder's content in the folder's
@@ -31,6 +35,8 @@ type walk struct {
 	// path is the current entry's for the fs capability, beginning with the root's name, and uri its URI.
 	path, uri []byte
 	entry     reshost.FileInfo
+	// tooDeep says that the log has been told of a folder that was not entered.
+	tooDeep bool
 }
 
 // frame is one folder on the way to the current entry.
@@ -111,9 +117,19 @@ func (w *walk) next() (bool, error) {
 		case !w.entry.Dir:
 			return true, nil
 		case w.entry.Link: // it may lead back up
+		case len(w.frames) >= maxDepth:
+			w.passOver()
 		case !w.roots.owns(w.current(), w.path[len(w.current().name):]): // else it is listed as a root of its own
 			w.enter()
 		}
+	}
+}
+
+// passOver leaves out a folder that is too deep, and says so once.
+func (w *walk) passOver() {
+	if !w.tooDeep {
+		w.tooDeep = true
+		w.call.Log(reshost.LevelWarning, "left out of the list: folders more than "+strconv.Itoa(maxDepth)+" deep, such as one in "+string(w.path[:min(len(w.path), 80)]))
 	}
 }
 

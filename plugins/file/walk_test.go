@@ -180,6 +180,19 @@ func TestListOfDeepFolders(t *testing.T) {
 	}
 }
 
+// A chain of folders without end does not keep the others out of the list.
+func TestListOfEndlessFolders(t *testing.T) {
+	files := map[string]string{"z": "", strings.Repeat("d/", maxDepth-1) + "last": "", strings.Repeat("d/", maxDepth) + "below": ""}
+	all, err := start(t, tree(files), nil).ListAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"file:///srv/docs/" + strings.Repeat("d/", maxDepth-1) + "last", "file:///srv/docs/z"}
+	if diff := cmp.Diff(want, urisOf(all)); diff != "" {
+		t.Errorf("list (-want +got):\n%s", diff)
+	}
+}
+
 // FS-02: linked files are listed, linked folders are not entered.
 func TestListOfLinks(t *testing.T) {
 	g := start(t, onDisk(t, map[string]string{"a.txt": "A", "sub/b.txt": "B"}, map[string]string{

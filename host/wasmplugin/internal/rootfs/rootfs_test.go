@@ -165,14 +165,17 @@ func TestHidden(t *testing.T) {
 		seen   []string
 	}{
 		{
-			"dotfiles", []string{".*"},
+			"dotfiles",
+			[]string{".*"},
 			[]string{".env", ".git", ".git/config", "sub/.x/y", "cfg", "git", "git/config", "chain", "deep/y", "ok/up", "ok/.x/y", "ok/up"},
 			[]string{"a.txt", "sub/key.pem", "ok/a.txt", "pem"},
 		},
 		{"nothing", nil, nil, []string{".env", ".git/config", "sub/.x/y", "cfg", "git/config", "chain", "deep/y"}},
 		{
-			"by path", []string{"private", "sub/*.pem"},
-			[]string{"private/p", "private", "sub/key.pem", "ok/key.pem", "pem"}, []string{"sub/a.txt", ".env", "cfg"},
+			"by path",
+			[]string{"private", "sub/*.pem"},
+			[]string{"private/p", "private", "sub/key.pem", "ok/key.pem", "pem"},
+			[]string{"sub/a.txt", ".env", "cfg"},
 		},
 	}
 	for _, tt := range tests {
