@@ -310,3 +310,26 @@ func TestIsolation(t *testing.T) {
 		})
 	}
 }
+
+// TestOneLine: a trap is one line of a log, whatever names the module gives its functions (WSM-13, CWE-117).
+func TestOneLine(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"one already", "module closed", "module closed"},
+		{
+			"a trace", "wasm error: unreachable\nwasm stack trace:\n\t.rh_read() i32\n\t.main.x(i32)",
+			"wasm error: unreachable; wasm stack trace: .rh_read() i32; .main.x(i32)",
+		},
+		{
+			"forged lines", "wasm error: unreachable\nwasm stack trace:\n\t.a\nERROR: all is lost\r\n\x1b[2J()",
+			`wasm error: unreachable; wasm stack trace: .a; ERROR: all is lost; \x1b[2J()`,
+		},
+		{"without end", strings.Repeat("x", 2*maxTrace), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := oneLine(tt.text)
+			if len(got) > maxTrace || tt.want != "" && got != tt.want {
+				t.Errorf("got %q of %d bytes, want %q", got, len(got), tt.want)
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -183,7 +184,7 @@ type guestFailure struct {
 }
 
 func (f *guestFailure) Error() string {
-	s := fmt.Sprintf("plugin %s: %s: %v", f.plugin, f.export, f.err)
+	s := fmt.Sprintf("plugin %s: %s: %s", f.plugin, f.export, oneLine(f.err.Error()))
 	if f.stderr != "" {
 		s += "; stderr ends with: " + f.stderr
 	}
@@ -191,3 +192,18 @@ func (f *guestFailure) Error() string {
 }
 
 func (f *guestFailure) Unwrap() error { return f.err }
+
+// maxTrace bounds the text of a trap: names of functions are the module's own and may be of any length.
+const maxTrace = 4 << 10
+
+// oneLine makes one line of the engine's text, a line a frame. A name in it may hold line ends of its own: they are no
+// end of a log's line either.
+func oneLine(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return safeText(strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": "), maxTrace)
+}
