@@ -36,7 +36,7 @@ func (h *Host) List(ctx context.Context, p *Principal, cursor string) (*Resource
 	if err != nil {
 		return nil, err
 	}
-	return &ResourcePage{Resources: page.Resources, Next: page.Next, Cache: CacheHint(page.Cache)}, nil
+	return &ResourcePage{Resources: page.Resources, Next: page.Next, Cache: CacheHint(page.Cache), LeftOut: page.LeftOut}, nil
 }
 
 // optional is how callers in process ask for the first page.
@@ -124,8 +124,8 @@ type walk struct {
 	seen map[string]struct{} // URIs from List on this page
 	ttl  time.Duration
 	some bool // ttl was set
-	// failed says that a provider was left out.
-	failed bool
+	// leftOut names the providers that failed.
+	leftOut []string
 }
 
 // begin puts the walk where the cursor says.
@@ -370,7 +370,7 @@ func (w *walk) account(v *view, c *provider.Cache) {
 
 // leaveOut goes on without a provider that fails.
 func (w *walk) leaveOut(v *view, err error) {
-	w.failed = true
+	w.leftOut = append(w.leftOut, v.name)
 	w.at.guest = false
 	v.failing.Store(true)
 	w.log.WarnContext(w.ctx, "a provider is left out of a list", "provider", v.name, "code", provider.CodeOf(err).String(), "cause", err)
@@ -378,11 +378,11 @@ func (w *walk) leaveOut(v *view, err error) {
 
 // page returns what the walk gathered.
 func (w *walk) page() (*mcp.ResourcePage, error) {
-	page := &mcp.ResourcePage{Resources: w.out, Cache: mcp.CacheHint{TTL: w.ttl, Public: w.at.public}}
+	page := &mcp.ResourcePage{Resources: w.out, Cache: mcp.CacheHint{TTL: w.ttl, Public: w.at.public}, LeftOut: w.leftOut}
 	if page.Resources == nil {
 		page.Resources = []provider.Resource{}
 	}
-	if w.failed {
+	if len(w.leftOut) > 0 {
 		page.Cache.TTL = 0
 	}
 	if !w.more {

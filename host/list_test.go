@@ -197,6 +197,9 @@ func TestListFailingProvider(t *testing.T) {
 	if err != nil || page.Cache.TTL != 0 {
 		t.Errorf("ttl %v, want 0 (%v)", page.Cache.TTL, err)
 	}
+	if diff := cmp.Diff([]string{"bad"}, page.LeftOut); diff != "" {
+		t.Errorf("left out (-want +got):\n%s", diff)
+	}
 	fail = nil
 	if page, err = h2.List(t.Context(), nil, ""); err != nil || page.Cache.TTL != time.Minute {
 		t.Errorf("ttl %v, want 1m (%v)", page.Cache.TTL, err)

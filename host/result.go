@@ -28,6 +28,9 @@ type ResourcePage struct {
 	// Next leads to the next page; empty on the last.
 	Next  string
 	Cache CacheHint
+	// LeftOut names the providers whose resources are missing from the page because they failed; the log has the causes.
+	// Clients are not told.
+	LeftOut []string
 }
 
 // TemplatePage is a page of templates.

@@ -45,6 +45,7 @@ func (a *app) listCommand() *cobra.Command {
 
 func (a *app) list(ctx context.Context, h *host.Host) error {
 	out := a.newListing("resources", "URI\tNAME\tTYPE\tSIZE")
+	var leftOut []string
 	for cursor := ""; ; {
 		page, err := h.List(ctx, nil, cursor)
 		if err != nil {
@@ -58,10 +59,20 @@ func (a *app) list(ctx context.Context, h *host.Host) error {
 			}
 			out.add(toResourceJSON(r), r.URI, r.Name, r.MIMEType, size)
 		}
+		leftOut = append(leftOut, page.LeftOut...)
 		if cursor = page.Next; cursor == "" {
-			return out.end()
+			return errors.Join(out.end(), incomplete(leftOut))
 		}
 	}
+}
+
+// incomplete says which plugins a list lacks; it is nil when it lacks none.
+func incomplete(leftOut []string) error {
+	if len(leftOut) == 0 {
+		return nil
+	}
+	slices.Sort(leftOut)
+	return fmt.Errorf("the list lacks what failed to answer: %s; the log says why", strings.Join(slices.Compact(leftOut), ", "))
 }
 
 func (a *app) templatesCommand() *cobra.Command {

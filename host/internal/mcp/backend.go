@@ -75,11 +75,12 @@ type CacheHint struct {
 	Public bool
 }
 
-// ResourcePage is a page of resources. Next is empty on the last.
+// ResourcePage is a page of resources. Next is empty on the last. LeftOut names providers that failed; it is not sent.
 type ResourcePage struct {
 	Resources []provider.Resource
 	Next      string
 	Cache     CacheHint
+	LeftOut   []string
 }
 
 // TemplatePage is a page of templates. Next is empty on the last.
