@@ -107,5 +107,5 @@ func (h *Host) httpOptions() *httpd.Options {
 }
 
 func (h *Host) stdioOptions() *stdio.Options {
-	return &stdio.Options{Logger: h.log, MaxMessage: int(min(h.opts.Limits.RequestBytes, 1<<31-1)), MaxConcurrent: h.opts.Limits.Requests, Closing: h.serving}
+	return &stdio.Options{Logger: h.log, MaxMessage: int(min(h.opts.Limits.RequestBytes, 1<<31-1)), MaxConcurrent: h.opts.Limits.Requests, MaxRunning: h.opts.Limits.PrincipalRequests, Closing: h.serving}
 }

@@ -30,6 +30,7 @@ type pipe struct {
 	flush, stop chan struct{}
 	buffers     sync.Pool
 	calls       sync.WaitGroup
+	turns       chan struct{} // has one element for each request that is being served
 
 	mu       sync.Mutex // guards what follows
 	inflight map[string]*entry
@@ -62,6 +63,7 @@ func newPipe(ctx context.Context, s *mcp.Server, opts Options) *pipe {
 		out: make(chan line, queue), flush: make(chan struct{}), stop: make(chan struct{}),
 		buffers:  sync.Pool{New: func() any { return new([]byte) }},
 		inflight: make(map[string]*entry),
+		turns:    make(chan struct{}, min(opts.MaxRunning, opts.MaxConcurrent, 1<<20)),
 	}
 	p.ending, p.endStream = context.WithCancel(ctx)
 	return p
@@ -178,7 +180,13 @@ func (p *pipe) request(m jsonrpc.Message) {
 // run answers a request. conn is the connection as it was when the request came.
 func (p *pipe) run(ctx context.Context, conn *mcp.Conn, m jsonrpc.Message, e *entry, key string) {
 	defer p.calls.Done()
-	detach := sync.OnceFunc(p.release)
+	held := !mcp.Ordered(&m) && p.turn(ctx)
+	detach := sync.OnceFunc(func() {
+		if held {
+			<-p.turns
+		}
+		p.release()
+	})
 	defer detach()
 	defer e.cancel()
 	buf := p.buffer()
@@ -199,6 +207,17 @@ func (p *pipe) run(ctx context.Context, conn *mcp.Conn, m jsonrpc.Message, e *en
 	p.send(buf, e)
 	if mcp.Ordered(&m) {
 		p.push()
+	}
+}
+
+// turn waits until the request may be served. A client that writes a thousand requests at once is one caller: they wait
+// here, where they cost nothing, and not in the queue of a plugin, which has a bound that all callers share.
+func (p *pipe) turn(ctx context.Context) bool {
+	select {
+	case p.turns <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -33,6 +33,9 @@ type Options struct {
 	MaxMessage int
 	// MaxConcurrent bounds the requests in flight. 0: 1,024.
 	MaxConcurrent int
+	// MaxRunning bounds how many of them are served at once; the others wait for their turn, and can be cancelled
+	// meanwhile. 0: 64.
+	MaxRunning int
 	// Drain is how long requests in flight may take after the end of input. 0: 5 s.
 	Drain time.Duration
 	// Closing, when it is done, ends Serve as the end of input does. nil: only that does.
@@ -55,6 +58,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if opts.MaxConcurrent <= 0 {
 		opts.MaxConcurrent = 1024
+	}
+	if opts.MaxRunning <= 0 {
+		opts.MaxRunning = 64
 	}
 	if opts.Closing == nil {
 		opts.Closing = context.Background()

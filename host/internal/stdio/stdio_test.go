@@ -460,3 +460,44 @@ func BenchmarkRoundTrip(b *testing.B) {
 	r.Close()
 	out.Close()
 }
+
+// TestTurns: of many requests written at once so many are served at a time, all are answered, and one that waits can be
+// cancelled (STD-02, N1).
+func TestTurns(t *testing.T) {
+	const requests, running = 200, 4
+	var now, most atomic.Int64
+	gate := make(chan struct{})
+	b := &backend{read: func(ctx context.Context, _ *mcp.Caller, p *mcp.ReadParams) (*mcp.ReadResult, error) {
+		n := now.Add(1)
+		defer now.Add(-1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		return text(p.URI, "content"), nil
+	}}
+	p := start(t.Context(), t, b, &stdio.Options{MaxRunning: running})
+	for i := range requests {
+		p.send(read(i, "docs://a"))
+	}
+	p.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", requests-1))
+	p.send(read(`"last"`, "docs://a")) // once it is in flight, the cancellation has been read
+	close(gate)
+	answered := map[string]bool{}
+	for range requests {
+		answered[idOf(p.next())] = true
+	}
+	if len(answered) != requests || answered[fmt.Sprint(requests-1)] {
+		t.Errorf("%d answers, the cancelled one among them: %t; want %d without it", len(answered), answered[fmt.Sprint(requests-1)], requests)
+	}
+	if m := most.Load(); m > running {
+		t.Errorf("%d requests were served at once, want at most %d", m, running)
+	}
+	p.in.Close()
+	if err := <-p.done; err != nil {
+		t.Error(err)
+	}
+}
