@@ -331,10 +331,29 @@ func TestConcurrencyLimit(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}` + "\n")
-	p.send(read(3, "docs://a"))
-	<-started
-	p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}` + "\n")
+	answers := make(chan string)
+	go func() {
+		defer close(answers)
+		for m := p.next(); m != ""; m = p.next() {
+			answers <- m
+		}
+	}()
+	// The place is free once the cancelled call has come back, which may be a moment later: until then it is busy.
+	id := 3
+	for served := false; !served; {
+		p.send(read(id, "docs://a"))
+		select {
+		case <-started:
+			served = true
+		case <-answers:
+			id++
+		}
+	}
+	p.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", id))
 	p.in.Close()
+	for m := range answers {
+		t.Errorf("sent after the cancellation: %s", m)
+	}
 	if err := <-p.done; err != nil {
 		t.Errorf("Serve: %v", err)
 	}
