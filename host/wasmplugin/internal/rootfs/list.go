@@ -30,30 +30,33 @@ func (f *FS) List(p string, limit int, step func() error) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := retry(func() (place, error) { return f.descend(root, rel) })
+	l, err := retry(func() (*Listing, error) { return f.openListing(root, rel) })
+	if err != nil {
+		return nil, err
+	}
+	l.path = p
+	if err := l.read(limit, step); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// openListing opens the folder that rel leads to; its names are not read yet.
+func (f *FS) openListing(root *os.Root, rel string) (*Listing, error) {
+	at, err := f.descend(root, rel)
 	if err != nil {
 		return nil, err
 	}
 	defer at.close()
-	if !at.info.IsDir() {
-		if at.info.Mode().IsRegular() {
-			return nil, ErrKind
-		}
-		return nil, ErrNotExist
+	if at.info.Mode().IsRegular() {
+		return nil, ErrKind
 	}
 	dir, err := enter(at.dir, at.name, at.info)
 	if err != nil {
-		if errors.Is(err, errSwapped) {
-			err = ErrNotExist
-		}
 		return nil, err
 	}
-	l := &Listing{fs: f, path: p, root: root, asked: rel, rel: at.rel, dir: dir}
-	if err := l.read(limit, step); err != nil {
-		dir.Close()
-		return nil, err
-	}
-	return l, nil
+	return &Listing{fs: f, root: root, asked: rel, rel: at.rel, dir: dir}, nil
 }
 
 func (l *Listing) read(limit int, step func() error) error {
