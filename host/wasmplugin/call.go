@@ -107,6 +107,18 @@ func (c *call) reject(format string, args ...any) abi.Reply {
 	return abi.ReplyRejected
 }
 
+// takeState decodes a STATE record. Where it is rejected the reply says so.
+func (c *call) takeState(data string) (string, abi.Reply) {
+	var m abi.State
+	if err := m.Decode(data); err != nil {
+		return "", c.reject("%s: %v", abi.KindState, err)
+	}
+	if len(m.Data) > abi.MaxState {
+		return "", c.reject("%s of %d bytes, more than %d", abi.KindState, len(m.Data), abi.MaxState)
+	}
+	return m.Data, abi.ReplyContinue
+}
+
 // stop ends what the guest may push. limit is the value that was met, where it makes the result too large.
 func (c *call) stop(limit int64) abi.Reply {
 	c.stopped = true

@@ -225,14 +225,11 @@ type pollSink struct {
 func (s *pollSink) take(c *call, kind abi.Kind, data string) abi.Reply {
 	switch kind {
 	case abi.KindState:
-		var m abi.State
-		if err := m.Decode(data); err != nil {
-			return c.reject("%s: %v", kind, err)
+		state, reply := c.takeState(data)
+		if reply != abi.ReplyContinue {
+			return reply
 		}
-		if len(m.Data) > abi.MaxState {
-			return c.reject("%s of %d bytes, more than %d", kind, len(m.Data), abi.MaxState)
-		}
-		s.state, s.set = m.Data, true
+		s.state, s.set = state, true
 	case abi.KindInfo:
 		var m abi.Info
 		if err := m.Decode(data); err != nil {

@@ -61,14 +61,11 @@ func (s *readSink) take(c *call, kind abi.Kind, data string) abi.Reply {
 	case abi.KindInput:
 		return s.input(c, data)
 	case abi.KindState:
-		var m abi.State
-		if err := m.Decode(data); err != nil {
-			return c.reject("%s: %v", kind, err)
+		state, reply := c.takeState(data)
+		if reply != abi.ReplyContinue {
+			return reply
 		}
-		if len(m.Data) > abi.MaxState {
-			return c.reject("%s of %d bytes, more than %d", kind, len(m.Data), abi.MaxState)
-		}
-		s.state = []byte(m.Data)
+		s.state = []byte(state)
 	case abi.KindProgress:
 		var m abi.Progress
 		if err := m.Decode(data); err != nil {
