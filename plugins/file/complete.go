@@ -37,32 +37,9 @@ func (s *server) completeName(fs reshost.FS, path, before, typed string, out *re
 			return nil
 		}
 	}
-	if s.listing == nil {
-		s.listing = make([]byte, frameBytes)
-	}
-	var e reshost.FileInfo
-	for after := typed; ; {
-		page, err := fs.ListInto(&s.listing, path, after)
-		if err != nil {
-			return err
-		}
-		if page.Empty() {
-			return nil
-		}
-		for {
-			ok, err := page.Next(&e)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				break
-			}
-			if !strings.HasPrefix(e.Name, typed) || !propose(out, before, e.Name, &e) {
-				return nil
-			}
-		}
-		after = strings.Clone(e.Name)
-	}
+	return s.each(fs, path, typed, func(e *reshost.FileInfo) (bool, error) {
+		return strings.HasPrefix(e.Name, typed) && propose(out, before, e.Name, e), nil
+	})
 }
 
 // propose adds one entry and reports whether more are wanted.

@@ -68,19 +68,28 @@ func (s *server) readFolder(req *reshost.ReadRequest, out *reshost.Response, f *
 
 // entries calls yield with each entry of the folder that can be served, and with its URI.
 func (s *server) entries(fs reshost.FS, f *folder, yield func(e *reshost.FileInfo, uri []byte) error) error {
+	uri := []byte(f.root.uri + reshost.EscapePath(f.path[len(f.root.name):]) + "/")
+	base := len(uri)
+	return notFound(s.each(fs, f.path, "", func(e *reshost.FileInfo) (bool, error) {
+		uri = append(uri[:base], reshost.EscapePath(e.Name)...)
+		if !servable(e.Name) || len(uri) > maxURI {
+			return true, nil
+		}
+		return true, yield(e, uri)
+	}))
+}
+
+// each calls yield with the folder's entries whose names come after after, in byte order, until it wants no more or fails. The
+// entry is valid during the call only.
+func (s *server) each(fs reshost.FS, path, after string, yield func(e *reshost.FileInfo) (more bool, err error)) error {
 	if s.listing == nil {
 		s.listing = make([]byte, frameBytes)
 	}
-	uri := []byte(f.root.uri + reshost.EscapePath(f.path[len(f.root.name):]) + "/")
-	base := len(uri)
 	var e reshost.FileInfo
-	for after := ""; ; {
-		page, err := fs.ListInto(&s.listing, f.path, after)
-		if err != nil {
-			return notFound(err)
-		}
-		if page.Empty() {
-			return nil
+	for {
+		page, err := fs.ListInto(&s.listing, path, after)
+		if err != nil || page.Empty() {
+			return err
 		}
 		for {
 			ok, err := page.Next(&e)
@@ -90,11 +99,7 @@ func (s *server) entries(fs reshost.FS, f *folder, yield func(e *reshost.FileInf
 			if !ok {
 				break
 			}
-			uri = append(uri[:base], reshost.EscapePath(e.Name)...)
-			if !servable(e.Name) || len(uri) > maxURI {
-				continue
-			}
-			if err := yield(&e, uri); err != nil {
+			if more, err := yield(&e); err != nil || !more {
 				return err
 			}
 		}
