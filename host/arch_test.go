@@ -63,6 +63,7 @@ func arrows() []arrow {
 		// Guests know the contract alone.
 		{"sdk-guest/go/reshost", []string{"abi"}},
 		{"sdk-guest/go/reshost/reshosttest", []string{"abi", "sdk-guest/go/reshost"}},
+		{"sdk-guest/conformance/go", []string{"sdk-guest/go/reshost"}},
 		{"plugins/...", []string{"sdk-guest/go/reshost", "plugins/internal/..."}},
 		{"examples/conformance", []string{"sdk-guest/go/reshost"}},
 		// Examples for embedders and the command are clients of the public API.

@@ -1276,7 +1276,7 @@ RH_SHARED rh_str rh_enter(char export_name)
 }
 
 /* rh_is_effective compares a registered URI or template with one of a request, whose scheme may be another. */
-static inline bool rh_is_effective(const char *registered, rh_str requested)
+RH_SHARED bool rh_is_effective(const char *registered, rh_str requested)
 {
     rh_str all = rh_cstr(registered), name = {registered, 0}, scheme;
     while (name.len < all.len && all.ptr[name.len] != ':')
@@ -1290,11 +1290,11 @@ static inline bool rh_is_effective(const char *registered, rh_str requested)
     return rh_equal(all, requested);
 }
 
-RH_SHARED const rh_template *rh_template_at(const rh_plugin *p, uint64_t index)
+/* rh_template_of finds a registered template by its place, or by its text when the place is unsaid, as of a dynamic plugin. */
+RH_SHARED const rh_template *rh_template_of(const rh_plugin *p, uint64_t index, rh_str text)
 {
-    const rh_template *t = p->templates;
-    for (; index && t && t->uri_template; t++)
-        if (--index == 0)
+    for (const rh_template *t = p->templates; t && t->uri_template; t++)
+        if (index ? --index == 0 : p->describe && rh_is_effective(t->uri_template, text))
             return t;
     return NULL;
 }
@@ -1341,7 +1341,7 @@ static inline rh_status rh_export_read(const rh_plugin *p)
     rh_read_request req = {.message = rh_enter('r')};
     rh_response out = {0};
     rh_read_fn read = p->dynamic_read;
-    const rh_template *t = rh_template_at(p, rh_get_uint(req.message, 2));
+    const rh_template *t = rh_template_of(p, rh_get_uint(req.message, 2), rh_uri_template(&req));
     if (t) {
         read = t->read;
         out.mime = t->mime;
@@ -1407,7 +1407,7 @@ static inline rh_status rh_export_complete(const rh_plugin *p)
     rh_complete_request req = {.message = rh_enter('c')};
     rh_completion out = {0};
     rh_complete_fn complete = p->dynamic_complete;
-    const rh_template *t = rh_template_at(p, rh_get_uint(req.message, 1));
+    const rh_template *t = rh_template_of(p, rh_get_uint(req.message, 1), rh_complete_template(&req));
     for (const rh_var_decl *v = t ? t->vars : NULL; v && v->name; v++)
         if (rh_equal(rh_cstr(v->name), rh_argument(&req)))
             complete = v->complete;
