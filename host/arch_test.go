@@ -48,13 +48,14 @@ func arrows() []arrow {
 		// Protocol: transports call the dispatcher, and the dispatcher knows resources only through its Backend.
 		{"host/internal/jsonrpc", nil},
 		{"host/internal/subs", nil},
-		{"host/internal/mcp", []string{"host/internal/jsonrpc", "host/provider", modJSON}},
+		{"host/internal/question", []string{"host/provider", modJSON}},
+		{"host/internal/mcp", []string{"host/internal/jsonrpc", "host/internal/question", "host/provider", modJSON}},
 		{"host/internal/stdio", []string{"host/internal/mcp", "host/internal/jsonrpc", "host/provider"}},
 		{"host/internal/httpd", []string{"host/internal/mcp", "host/internal/jsonrpc", "host/provider"}},
 		// The core. It imports no engine: an application with native providers alone links none.
 		{"host", []string{"host/provider", "host/internal/...", "host/cache", modJSON}},
 		{"host/memprovider", []string{"host/provider"}},
-		{"host/providertest", []string{"host/provider", "host/internal/uri", "host/internal/uritemplate", modJSON}},
+		{"host/providertest", []string{"host/provider", "host/internal/question", "host/internal/uri", "host/internal/uritemplate", modJSON}},
 		// The engine, and the only importer of wazero.
 		{"host/wasmplugin", []string{
 			"abi", "host/provider", "host/internal/uri", "host/internal/uritemplate", "host/wasmplugin/internal/...", modWazero, modJSON, modSys,
