@@ -230,7 +230,8 @@ func (m *Info) Decode(s string) error {
 type Input struct {
 	// Key is unique in the call; the answer comes back under it.
 	Key string
-	// Method is such as "elicitation/create"; one of ReadRequest.InputMethods.
+	// Method is "elicitation/create", "sampling/createMessage" or "roots/list". A client without that in ReadRequest.InputMethods
+	// is told what it lacks.
 	Method string
 	// ParamsJSON is the method's parameters, a JSON object.
 	ParamsJSON string

@@ -21,8 +21,6 @@ func (j *readJob) check(ctx context.Context, res *provider.ReadResult) ([]provid
 		return nil, fault("it returned nothing")
 	case res.NotModified:
 		return nil, fault("it answered that nothing changed, and was not asked")
-	case res.Input != nil:
-		return nil, provider.Errorf(provider.Unsupported, "this resource asks the client for more, which is not served")
 	case len(res.Contents) == 0:
 		return nil, fault("it returned no contents")
 	}

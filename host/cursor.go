@@ -45,11 +45,11 @@ func errBadCursor(cause error) error {
 	return provider.Wrap(provider.Invalid, cause, "the cursor is not valid: begin with the first page")
 }
 
-// binding is the use of a cursor: this method, for this caller. Each part is preceded by its length, so that no two callers
-// share one.
-func (c *caller) binding(method string) []byte {
+// binding is what a sealed text is good for: this use, by this caller. Each part is preceded by its length, so that no two uses
+// and no two callers share one.
+func (c *caller) binding(use ...string) []byte {
 	var b []byte
-	for _, s := range []string{"cursor", method, c.principal.Issuer, c.principal.Subject, c.principal.Tenant} {
+	for _, s := range append(use, c.principal.Issuer, c.principal.Subject, c.principal.Tenant) {
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
 	}
@@ -58,7 +58,7 @@ func (c *caller) binding(method string) []byte {
 
 // sealCursor returns c for the client.
 func (h *Host) sealCursor(method string, who *caller, c *cursor) (string, error) {
-	return h.seal.seal(c.encode(), who.binding(method))
+	return h.seal.seal(c.encode(), who.binding("cursor", method))
 }
 
 // openCursor reads what a client sent. Whatever is wrong with it, it is Invalid.
@@ -66,7 +66,7 @@ func (h *Host) openCursor(method string, who *caller, text string) (*cursor, err
 	if len(text) > maxCursor {
 		return nil, errBadCursor(errCursor)
 	}
-	plain, err := h.seal.open(text, who.binding(method))
+	plain, err := h.seal.open(text, who.binding("cursor", method))
 	if err != nil {
 		return nil, errBadCursor(err)
 	}

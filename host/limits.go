@@ -3,6 +3,8 @@ package host
 import (
 	"math"
 	"time"
+
+	"github.com/reshost/reshost/host/internal/question"
 )
 
 // Limits bound what one caller, one request and one provider can cost. A field of 0 has its default; a negative one
@@ -24,6 +26,12 @@ type Limits struct {
 	ReadBytes int64
 	// Call is how long one call of a provider may take. Default 10 s. Over it: timeout.
 	Call time.Duration
+	// StateBytes is the most bytes of a state that a provider leaves with a client between two rounds of a read. Default 8 KiB,
+	// which is also the most.
+	StateBytes int
+	// Input is how long a client may take to answer what a read asks of it: as long lives the sealed state that it is given, and
+	// as long waits a read of an older revision for its answers. Default 10 min.
+	Input time.Duration
 	// Requests is how many requests are served at once. Default 1,024. Over it: unavailable, HTTP 503.
 	Requests int
 	// PrincipalRequests is how many of them one caller may have: one verified principal, or one address of anonymous
@@ -62,6 +70,8 @@ func (l Limits) withDefaults() Limits {
 		ReadItems:              limit(l.ReadItems, 100, math.MaxInt),
 		ReadBytes:              limit(l.ReadBytes, 16<<20, math.MaxInt64),
 		Call:                   limit(l.Call, 10*time.Second, math.MaxInt64),
+		StateBytes:             min(limit(l.StateBytes, question.MaxState, question.MaxState), question.MaxState),
+		Input:                  limit(l.Input, 10*time.Minute, math.MaxInt64),
 		Requests:               limit(l.Requests, 1024, math.MaxInt),
 		PrincipalRequests:      limit(l.PrincipalRequests, 64, math.MaxInt),
 		Sessions:               limit(l.Sessions, 1000, math.MaxInt),

@@ -12,27 +12,34 @@ import (
 // Read returns the contents of one resource, as principal p (nil: anonymous). It fails with a *provider.Error; what p may
 // not read is NotFound like what does not exist.
 func (h *Host) Read(ctx context.Context, p *Principal, uri string) (*ReadResult, error) {
+	return h.ReadWith(ctx, p, uri, nil)
+}
+
+// ReadWith is Read for callers who can answer what a resource asks of its reader: they get ReadResult.Input, and read again with
+// what it says. Nil options are Read.
+func (h *Host) ReadWith(ctx context.Context, p *Principal, uri string, opts *ReadOptions) (*ReadResult, error) {
 	c, ctx, leave, err := h.enter(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	res, err := h.read(ctx, c, &mcp.ReadParams{URI: uri})
+	req := &mcp.ReadParams{URI: uri}
+	if opts != nil {
+		req.State, req.Inputs, req.InputMethods = opts.State, opts.Inputs, opts.InputMethods
+	}
+	j := readJob{Host: h, caller: c, req: req, start: time.Now(), local: true}
+	res, err := j.do(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &ReadResult{Contents: res.Contents, Cache: CacheHint(res.Cache)}, nil
+	return &ReadResult{Contents: res.Contents, Cache: CacheHint(res.Cache), Input: res.Input}, nil
 }
 
 // read is the one way of a resources/read, whoever asks: remote clients come by Backend, the application by Read. The
 // request has its slot already (see admit). A failure is logged here, once, and leaves as what the caller may learn.
 func (h *Host) read(ctx context.Context, c *caller, req *mcp.ReadParams) (*mcp.ReadResult, error) {
 	j := readJob{Host: h, caller: c, req: req, start: time.Now()}
-	res, err := j.run(ctx)
-	if err != nil {
-		return nil, h.settle(ctx, &outcome{op: "read", caller: c, uri: req.URI, provider: j.provider(), err: err, start: j.start})
-	}
-	return res, nil
+	return j.do(ctx)
 }
 
 // readJob is one read on its way.
@@ -41,8 +48,20 @@ type readJob struct {
 	caller *caller
 	req    *mcp.ReadParams
 	start  time.Time
-	snap   *snapshot
-	route  route
+	// local says that the reader is in process: no dispatcher stands between, which knows what the reader can be asked.
+	local bool
+	snap  *snapshot
+	route route
+	// state is the provider's own, of a retry; nil for none.
+	state []byte
+}
+
+func (j *readJob) do(ctx context.Context) (*mcp.ReadResult, error) {
+	res, err := j.run(ctx)
+	if err != nil {
+		return nil, j.settle(ctx, &outcome{op: "read", caller: j.caller, uri: j.req.URI, provider: j.provider(), err: err, start: j.start})
+	}
+	return res, nil
 }
 
 func (j *readJob) run(ctx context.Context) (*mcp.ReadResult, error) {
@@ -65,13 +84,24 @@ func (j *readJob) run(ctx context.Context) (*mcp.ReadResult, error) {
 		return nil, provider.Errorf(provider.Denied, "the policy refuses it")
 	}
 
+	// Open what a retry brings: the state that the provider gave away, and the client's answers.
+	if err := j.openRetry(); err != nil {
+		return nil, err
+	}
+
 	// A cache and the coalescing of equal reads belong here: behind the decision, which is never shared, and before the
-	// call, which may be. Both would be keyed by route.gen and route.uri and the caller's partition.
+	// call, which may be. Both would be keyed by route.gen and route.uri and the caller's partition. A retry passes both by, and
+	// a question is nobody else's.
 
 	// Call the provider, within the deadline.
 	res, err := j.ask(ctx)
 	if err != nil {
 		return nil, err
+	}
+
+	// A question to the client in place of contents: check it, and seal the provider's state.
+	if res != nil && res.Input != nil {
+		return j.question(res)
 	}
 
 	// Check what came back: shape, sizes, encodings; and that every part is the provider's to give and the caller's to
@@ -80,7 +110,11 @@ func (j *readJob) run(ctx context.Context) (*mcp.ReadResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.ReadResult{Contents: contents, Cache: j.cacheHint(j.route.view, u.Scheme, &res.Cache)}, nil
+	out := &mcp.ReadResult{Contents: contents}
+	if !j.again() {
+		out.Cache = j.cacheHint(j.route.view, u.Scheme, &res.Cache)
+	}
+	return out, nil
 }
 
 // parse returns the URI in normal form. The error's sentence is the caller's to see.
@@ -122,6 +156,7 @@ func (j *readJob) ask(ctx context.Context) (*provider.ReadResult, error) {
 		Caller: provider.Caller{Principal: j.caller.principal, Meta: meta},
 		URI:    j.route.asked, Template: text, TemplateIndex: index, Vars: j.route.vars,
 		MaxBytes: j.opts.Limits.ReadBytes,
+		State:    j.state, Inputs: j.req.Inputs, InputMethods: j.req.InputMethods,
 		Progress: j.req.Progress,
 	}
 	if j.route.clientLogs {

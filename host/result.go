@@ -20,6 +20,21 @@ type ReadResult struct {
 	// as it was asked.
 	Contents []provider.Content
 	Cache    CacheHint
+	// Input is what the resource asks of its reader, set only for one who said that it can be asked. Its State is sealed, for
+	// ReadOptions.State as it is.
+	Input *provider.InputRequired
+}
+
+// ReadOptions are what [Host.ReadWith] takes beside the URI. The zero value is a reader who cannot be asked.
+type ReadOptions struct {
+	// InputMethods are what this reader can be asked, such as "elicitation/create". A resource that asks for more than that is
+	// provider.Unsupported.
+	InputMethods []string
+	// State is that of ReadResult.Input, for the same principal, URI and policy, and at most Limits.Input old; nil where it had
+	// none. Any other is provider.Invalid.
+	State []byte
+	// Inputs are the answers to the requests of ReadResult.Input, each under its key.
+	Inputs []provider.InputResponse
 }
 
 // ResourcePage is a page of resources.

@@ -29,7 +29,7 @@ func message(id, method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":{%s"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, id, method, params)
 }
 
-// post sends a modern request to the handler as from address.
+// post sends a modern request to the handler as from address. The header Able makes the client one that can be asked.
 func post(h http.Handler, address, method, name, params string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(message("7", method, params)))
 	r.RemoteAddr = address
@@ -42,6 +42,11 @@ func post(h http.Handler, address, method, name, params string, header ...string
 	}
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
+	}
+	if r.Header.Get("Able") != "" {
+		able := strings.Replace(message("7", method, params), `Capabilities":{}`, `Capabilities":{"elicitation":{}}`, 1)
+		r.Body = io.NopCloser(strings.NewReader(able))
+		r.ContentLength = int64(len(able))
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
@@ -58,7 +63,11 @@ type answer struct {
 		Resources  []map[string]any `json:"resources"`
 		NextCursor string           `json:"nextCursor"`
 		CacheScope string           `json:"cacheScope"`
-		Completion *struct {
+		ResultType string           `json:"resultType"`
+
+		InputRequests map[string]map[string]any `json:"inputRequests"`
+		RequestState  string                    `json:"requestState"`
+		Completion    *struct {
 			Values []string `json:"values"`
 		} `json:"completion"`
 	} `json:"result"`

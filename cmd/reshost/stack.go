@@ -153,6 +153,7 @@ func hostOptions(cfg *config.Config, log *slog.Logger, keys [][]byte) *host.Opti
 		Limits: host.Limits{
 			RequestBytes: int64(l.RequestBody), JSONDepth: l.JSONDepth, URIBytes: int(l.URI), MetaBytes: int(l.Meta),
 			PageBytes: int64(l.PageBytes), ReadItems: l.ReadItems, ReadBytes: int64(l.ReadBytes), Call: time.Duration(l.Call),
+			StateBytes: int(l.State), Input: time.Duration(l.Input),
 			Requests: l.Requests, PrincipalRequests: l.PrincipalRequests, WriteStall: time.Duration(l.Write),
 			Sessions: l.Sessions, SessionIdle: time.Duration(l.SessionIdle), Subscriptions: l.Streams,
 			PrincipalSubscriptions: l.PrincipalStreams, SubscriptionURIs: l.StreamURIs, WatchedURIs: l.PluginURIs,

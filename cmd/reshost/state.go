@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// keyFile holds the key that seals cursors, in base64.
+	// keyFile holds the key that seals what clients carry, cursors and states, in base64.
 	keyFile = "cursor.key"
 	// cacheFolder holds compiled plugins.
 	cacheFolder = "compiled"

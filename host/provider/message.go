@@ -117,7 +117,7 @@ type ReadRequest struct {
 	MaxBytes int64
 	// IfETag is the ETag of the contents that the host still holds; a provider may answer NotModified.
 	IfETag string
-	// State and Inputs come back in a retry after ReadResult.Input (rule R4).
+	// State and Inputs come back in a retry after ReadResult.Input (rule R4). State is the provider's own, unchanged; nil for none.
 	State  []byte
 	Inputs []InputResponse
 	// InputMethods are what this client can be asked, such as "elicitation/create".
@@ -160,10 +160,14 @@ type Content struct {
 	ETag string
 }
 
-// InputRequired asks the client for more before the read can complete (rule R4). At least one field is set.
+// InputRequired asks the client for more before the read can complete (rule R4). At least one field is set. The read then comes
+// again, at another process perhaps, or never, and may come with less than was asked: a provider asks again for what it lacks.
 type InputRequired struct {
+	// Requests are at most 16. With none, the client reads again at once. A client that ReadRequest.InputMethods says cannot be
+	// asked so is told what it lacks.
 	Requests []InputRequest
-	// State is at most 8 KiB. The host seals it: a client cannot read or forge it.
+	// State is at most 8 KiB. The host seals it: a client cannot read or forge it, nor bring it to another read. It can bring it
+	// several times. Without one a client can send answers that nobody asked for.
 	State []byte
 }
 
@@ -173,14 +177,16 @@ type InputRequest struct {
 	Key string
 	// Method is "elicitation/create", "sampling/createMessage" or "roots/list".
 	Method string
-	// Params is the method's parameters, a JSON object.
+	// Params is the method's parameters as the protocol's newest revision has them: a JSON object of at most 64 KiB. A form is
+	// flat and never asks for a secret; the page of mode "url" is https.
 	Params JSON
 }
 
 // InputResponse is the client's answer to the InputRequest of the same key.
 type InputResponse struct {
 	Key string
-	// Result is the client's result, a JSON object.
+	// Result is the client's result, a JSON object of at most 64 KiB. A refusal is one too, such as {"action":"decline"}. It is the
+	// client's word: nothing of it was checked against the question.
 	Result JSON
 }
 

@@ -124,6 +124,8 @@ func (l *library) Read(ctx context.Context, c *mcp.Caller, p *mcp.ReadParams) (*
 			l.called("cancelled")
 			return nil, ctx.Err()
 		}
+	case "docs://ask", "docs://ask/page", "docs://ask/all", "docs://ask/state", "docs://ask/again":
+		return l.ask(p)
 	case "docs://panic":
 		panic("boom")
 	case "docs://empty":
@@ -148,6 +150,38 @@ func (l *library) Read(ctx context.Context, c *mcp.Caller, p *mcp.ReadParams) (*
 		return nil, provider.Errorf(provider.Canceled, "left")
 	}
 	return nil, provider.Errorf(provider.NotFound, "no such thing in our secret store")
+}
+
+// ask answers a read that takes several rounds. The host, which seals the state, stands in front of the library elsewhere.
+func (l *library) ask(p *mcp.ReadParams) (*mcp.ReadResult, error) {
+	if (len(p.Inputs) > 0 || p.State != nil) && p.URI != "docs://ask/again" {
+		var b strings.Builder
+		fmt.Fprintf(&b, "state %q", p.State)
+		for _, in := range p.Inputs {
+			fmt.Fprintf(&b, ", %s: %s", in.Key, in.Result)
+		}
+		return &mcp.ReadResult{Contents: []provider.Content{{URI: p.URI, Text: true, Body: []byte(b.String())}}}, nil
+	}
+	name := provider.InputRequest{Key: "name", Method: "elicitation/create", Params: provider.JSON(
+		`{ "mode": "form", "message": "Your <name>?\n", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
+			"task": {}, "_meta": {"progressToken": 1} }`)}
+	page := provider.InputRequest{Key: "page", Method: "elicitation/create", Params: provider.JSON(
+		`{"mode":"url","message":"Sign in","url":"https://x.test/in"}`)}
+	in := &provider.InputRequired{Requests: []provider.InputRequest{name}, State: []byte("sealed")}
+	switch p.URI {
+	case "docs://ask/page":
+		in.Requests = []provider.InputRequest{page}
+	case "docs://ask/state":
+		in.Requests = nil
+	case "docs://ask/all":
+		in.State = nil
+		in.Requests = append(in.Requests, page,
+			provider.InputRequest{Key: "model \"x\"", Method: "sampling/createMessage", Params: provider.JSON(
+				`{"messages":[{"role":"user","content":{"type":"text","text":"Why?"}}],"maxTokens":10,"tools":[]}`)},
+			provider.InputRequest{Key: "roots", Method: "roots/list"})
+	}
+	l.called(fmt.Sprint(p.InputMethods))
+	return &mcp.ReadResult{Input: in, Cache: mcp.CacheHint{TTL: time.Hour, Public: true}}, nil
 }
 
 func (l *library) Complete(_ context.Context, _ *mcp.Caller, p *mcp.CompleteParams) (*mcp.Completion, error) {

@@ -135,12 +135,17 @@ func (c *call) findURI() error {
 	return nil
 }
 
-// read answers resources/read (rules R1, R2).
+// read answers resources/read (rules R1, R2, R4).
 func (c *call) read(ctx context.Context) error {
 	if err := c.findURI(); err != nil {
 		return err
 	}
-	params := ReadParams{URI: c.uri}
+	params := ReadParams{URI: c.uri, InputMethods: c.askable().methods()}
+	if c.rev.roundTrips {
+		if err := c.retry(&params); err != nil {
+			return err
+		}
+	}
 	c.notify(&params)
 	res, err := c.server.backend.Read(ctx, &c.caller, &params)
 	if err != nil {
@@ -148,6 +153,13 @@ func (c *call) read(ctx context.Context) error {
 	}
 	if c.notes != nil {
 		c.notes.close()
+	}
+	if res.Input != nil {
+		if err := c.checkAsked(res.Input); err != nil {
+			return err
+		}
+		c.out = c.appendInput(res.Input)
+		return nil
 	}
 	if len(res.Contents) == 0 {
 		// An empty list would say that the resource exists and has no content (rule R2).

@@ -41,6 +41,7 @@ const (
 // Error codes that the protocol adds to those of JSON-RPC.
 const (
 	codeHeaderMismatch     = -32020
+	codeMissingCapability  = -32021
 	codeUnsupportedVersion = -32022
 	// codeLegacyNotFound is sent to legacy clients alone (rule R2).
 	codeLegacyNotFound = -32002

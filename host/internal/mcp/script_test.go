@@ -28,12 +28,17 @@ var update = flag.Bool("update", false, "rewrite the server's half of the script
 
 // A script is a txtar archive: its comment says which rules it shows, "client" holds the client's messages, one a line,
 // "server" the answers in order. A line of the server's is the HTTP status and the message; "-" stands for none.
-// META in a client's line stands for the least _meta that a modern request needs. A file "revisions" names those that the
-// server has, instead of all.
+// META in a client's line stands for the least _meta that a modern request needs, and ABLE for that of a client that can be asked
+// for everything. A file "revisions" names those that the server has, instead of all.
 //
 // The same script runs over HTTP and over stdio, and the messages must be the same.
 
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+
+// everything is the capabilities of a client that can be asked for everything.
+const everything = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{}}`
+
+var able = strings.Replace(meta, `Capabilities":{}`, `Capabilities":`+everything, 1)
 
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -59,7 +64,8 @@ func runScript(t *testing.T, file string) {
 		t.Fatalf("%s: want the files client and server", file)
 	}
 	var client []string
-	for line := range strings.Lines(strings.ReplaceAll(string(files[0].Data), "META", meta)) {
+	words := strings.NewReplacer("META", meta, "ABLE", able, "EVERYTHING", everything)
+	for line := range strings.Lines(words.Replace(string(files[0].Data))) {
 		client = append(client, strings.TrimSuffix(line, "\n"))
 	}
 	server := mcp.NewServer(&library{}, options)

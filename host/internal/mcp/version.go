@@ -20,6 +20,11 @@ type revision struct {
 	title, icons, lastModified, meta bool
 	// context is a parameter of completions; completions a capability; progressText the message of a progress notification.
 	context, completions, progressText bool
+	// roundTrips says that a read may end in questions to the client, who reads again with the answers. Without it the questions go
+	// to the client while the read waits.
+	roundTrips bool
+	// asks is what a client of the revision can be asked at all.
+	asks ability
 	// batch says that a message may be an array of messages.
 	batch bool
 	// notFound is the code for a missing resource.
@@ -45,6 +50,7 @@ func table() []*revision {
 			resultType: true, cacheHints: true, serverInfo: true,
 			title: true, icons: true, lastModified: true, meta: true,
 			context: true, completions: true, progressText: true,
+			roundTrips: true, asks: canForm | canURL | canSample | canSampleTools | canListRoots,
 			notFound: jsonrpc.CodeInvalidParams, unknownMethod: http.StatusNotFound,
 		},
 		{

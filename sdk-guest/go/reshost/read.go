@@ -241,14 +241,16 @@ func (w *Response) replied(r abi.Reply) error {
 type Question struct {
 	// Key is unique among the questions; the answer comes back under it.
 	Key string
-	// Method is such as "elicitation/create", one that [ReadRequest.CanAsk] admits.
+	// Method is "elicitation/create", "sampling/createMessage" or "roots/list". A client that [ReadRequest.CanAsk] says cannot be
+	// asked so is told what it lacks: look first only where there is another way.
 	Method string
-	// Params is the method's parameters, a JSON object.
+	// Params is the method's parameters as MCP 2026-07-28 has them, a JSON object. A form is flat and never asks for a secret;
+	// the page of mode "url" is https. The host refuses others, and its log says why.
 	Params string
 }
 
 // InputRequired asks the client for more before the read can complete. Return its result from the handler. The read comes
-// again with state (at most 8 KiB, sealed by the host) and the answers; no part may have begun.
+// again with state (at most 8 KiB, sealed by the host) and the answers, or with less than was asked, or never; no part may have begun.
 func (w *Response) InputRequired(state []byte, questions ...Question) error {
 	for _, q := range questions {
 		rec := abi.Input{Key: q.Key, Method: q.Method, ParamsJSON: q.Params}

@@ -25,8 +25,11 @@ const ListenUnix = "unix:"
 // MainRoot is the name of the root that the short form of grants.fs makes.
 const MainRoot = "main"
 
-// maxURI is the host's own bound on limits.uri.
-const maxURI = 8 << 10
+// maxURI and maxState are the host's own bounds on limits.uri and limits.state.
+const (
+	maxURI   = 8 << 10
+	maxState = 8 << 10
+)
 
 // keySize is the size of a sealing key, in bytes.
 const keySize = 32
@@ -49,6 +52,9 @@ func (c *checker) check() {
 	c.secrets()
 	if c.cfg.Limits.URI > maxURI {
 		c.fault("limits.uri", "want at most %v, got %v", Bytes(maxURI), c.cfg.Limits.URI)
+	}
+	if c.cfg.Limits.State > maxState {
+		c.fault("limits.state", "want at most %v, got %v", Bytes(maxState), c.cfg.Limits.State)
 	}
 	for i, k := range c.cfg.Server.Keys {
 		if _, err := DecodeKey(k); err != nil && !k.failed {

@@ -43,7 +43,7 @@ type Server struct {
 	TLS       *TLS     `key:"tls" doc:"Serves HTTPS with this certificate."`
 	PageSize  int      `key:"page_size" default:"1000" min:"1" max:"1000" doc:"Most items in a page of a list."`
 	Revisions []string `key:"revisions" enum:"2026-07-28|2025-11-25|2025-06-18|2025-03-26|2024-11-05" doc:"Protocol revisions that are served. Empty: all that this build knows."`
-	Keys      []Secret `key:"keys" example:"[\"${file:keys/current}\"]" doc:"Keys for the cursors that clients hold, each 32 bytes in base64. The first seals, the others still open, so that a key can be changed. Absent: one is made and kept in state_dir."`
+	Keys      []Secret `key:"keys" example:"[\"${file:keys/current}\"]" doc:"Keys for what clients hold for the server, cursors and the state of reads that ask them for more, each 32 bytes in base64. The first seals, the others still open, so that a key can be changed. Absent: one is made and kept in state_dir."`
 }
 
 // TLS is the `server.tls` section.
@@ -80,7 +80,8 @@ type Limits struct {
 	Queue             int      `key:"queue" default:"256" min:"1" off:"true" doc:"Calls that wait for an instance of one plugin."`
 	QueueWait         Duration `key:"queue_wait" default:"2s" off:"true" doc:"How long a call waits for an instance."`
 	Record            Bytes    `key:"record" default:"64KiB" soon:"true" doc:"Size of one record from a plugin."`
-	State             Bytes    `key:"state" default:"8KiB" soon:"true" doc:"Size of a plugin's sealed state."`
+	State             Bytes    `key:"state" default:"8KiB" doc:"Size of the state that a plugin leaves with a client between two rounds of a read, sealed; at most 8KiB."`
+	Input             Duration `key:"input" default:"10m" off:"true" doc:"How long a client may take to answer what a read asks of it."`
 	EventsCall        int      `key:"events_per_call" default:"1000" min:"1" off:"true" doc:"Changes reported during one call."`
 	EventsRate        int      `key:"events_per_second" default:"200" min:"1" off:"true" doc:"Changes reported by one plugin."`
 	LogRate           int      `key:"log_lines_per_second" default:"50" min:"1" off:"true" doc:"Log lines of one plugin."`

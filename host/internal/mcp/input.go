@@ -1,0 +1,104 @@
+package mcp
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/reshost/reshost/host/internal/jsonrpc"
+	"github.com/reshost/reshost/host/internal/question"
+	"github.com/reshost/reshost/host/provider"
+)
+
+// askable returns what the client of this request can be asked.
+func (c *call) askable() ability {
+	return abilities(c.meta.capabilities) & c.rev.asks
+}
+
+// retry reads what a read brings from an earlier round (rule R4).
+func (c *call) retry(p *ReadParams) error {
+	for o := jsonrpc.Members(c.req.Message.Params); o.Next(); {
+		switch {
+		case o.Is("requestState"):
+			if jsonrpc.KindOf(o.Value) != jsonrpc.Text {
+				return badParams(`"requestState" must be a string`)
+			}
+			p.State = []byte(jsonrpc.String(o.Value))
+		case o.Is("inputResponses"):
+			if jsonrpc.KindOf(o.Value) != jsonrpc.Map {
+				return badParams(`"inputResponses" must be an object`)
+			}
+			p.Inputs = []provider.InputResponse{}
+			for r := jsonrpc.Members(o.Value); r.Next(); {
+				if jsonrpc.KindOf(r.Value) != jsonrpc.Map {
+					return badParams(`"inputResponses" must hold objects`)
+				}
+				if len(p.Inputs) == question.Max {
+					return badParams(fmt.Sprintf(`"inputResponses" holds more than %d`, question.Max))
+				}
+				p.Inputs = append(p.Inputs, provider.InputResponse{Key: r.Name(), Result: slices.Clone(r.Value)})
+			}
+		}
+	}
+	return nil
+}
+
+// checkAsked refuses to ask the client for what it did not declare. P4 has a code for it; older revisions have none.
+func (c *call) checkAsked(in *provider.InputRequired) error {
+	var missing ability
+	can := c.askable()
+	for i := range in.Requests {
+		missing |= needed(&in.Requests[i]) &^ can
+	}
+	if !c.rev.roundTrips {
+		return provider.Errorf(provider.Unsupported, "this resource asks for more, which the host cannot do in revision %s yet", c.rev.name)
+	}
+	if missing == 0 {
+		return nil
+	}
+	data := missing.appendTo([]byte(`{"requiredCapabilities":`))
+	return &failure{
+		wire:   jsonrpc.Error{Code: codeMissingCapability, Message: "This resource asks for more, which needs capabilities that the client did not declare", Data: append(data, '}')},
+		status: http.StatusBadRequest,
+	}
+}
+
+// appendInput writes the result of a read that asks for more (rule R4). It may not be cached, and says nothing of that.
+func (c *call) appendInput(in *provider.InputRequired) []byte {
+	out := append(jsonrpc.AppendResultHead(c.out, c.req.Message.ID), `{"resultType":"input_required"`...)
+	if len(in.Requests) > 0 {
+		out = append(out, `,"inputRequests":{`...)
+		for i := range in.Requests {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			q := &in.Requests[i]
+			out = append(jsonrpc.AppendString(out, q.Key), `:{"method":`...)
+			out = append(jsonrpc.AppendString(out, q.Method), `,"params":`...)
+			out = append(appendParams(out, q.Params), '}')
+		}
+		out = append(out, '}')
+	}
+	if in.State != nil {
+		out = jsonrpc.AppendText(append(out, `,"requestState":`...), in.State)
+	}
+	return c.appendEnd(out)
+}
+
+// appendParams writes a question's parameters, without those that would make another thing of it: `_meta`, whose keys are the
+// protocol's, and "task", which would defer the answer.
+func appendParams(out []byte, params provider.JSON) []byte {
+	out = append(out, '{')
+	begin := len(out)
+	compact, _ := jsonrpc.AppendCompact(nil, params)
+	for o := jsonrpc.Members(compact); o.Next(); {
+		if o.Is("_meta") || o.Is("task") {
+			continue
+		}
+		if len(out) > begin {
+			out = append(out, ',')
+		}
+		out = append(append(jsonrpc.AppendString(out, o.Name()), ':'), o.Value...)
+	}
+	return append(out, '}')
+}
