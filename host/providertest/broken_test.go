@@ -87,6 +87,16 @@ func (b *broken) Close(ctx context.Context) error {
 	return b.Provider.Close(ctx)
 }
 
+// asks is a read that asks and, when there are answers, fails.
+func asks(in provider.InputRequired, failure error) func(context.Context, *provider.ReadRequest, *provider.ReadResult, error) (*provider.ReadResult, error) {
+	return func(_ context.Context, req *provider.ReadRequest, res *provider.ReadResult, err error) (*provider.ReadResult, error) {
+		if len(req.Inputs) > 0 {
+			return nil, failure
+		}
+		return &provider.ReadResult{Input: &in}, err
+	}
+}
+
 func good(t *testing.T) *memprovider.Provider {
 	t.Helper()
 	p, err := memprovider.New("mem", nil)
@@ -335,6 +345,24 @@ func TestBrokenProvidersFail(t *testing.T) {
 		{name: "values for any variable", check: "completions", want: "for a variable that does not exist", b: broken{complete: func(_ context.Context, _ *provider.CompleteRequest, res *provider.CompleteResult) (*provider.CompleteResult, error) {
 			return &provider.CompleteResult{Values: []string{"a"}}, nil
 		}}},
+
+		{name: "a question without a key", check: "input", want: "the key is empty", b: broken{read: asks(provider.InputRequired{
+			Requests: []provider.InputRequest{{Method: "roots/list"}},
+		}, nil)}},
+		{name: "a question for a secret", check: "input", want: "never asks for a secret", b: broken{read: asks(provider.InputRequired{
+			Requests: []provider.InputRequest{{Key: "k", Method: "elicitation/create", Params: provider.JSON(
+				`{"message":"m","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`)}},
+		}, nil)}},
+		{name: "a question and contents", check: "input", want: "asks for more and answers too", b: broken{read: func(_ context.Context, _ *provider.ReadRequest, res *provider.ReadResult, err error) (*provider.ReadResult, error) {
+			res.Input = &provider.InputRequired{State: []byte("x")}
+			return res, err
+		}}},
+		{name: "answers that are trusted", check: "input", want: "as if the provider were at fault", b: broken{read: asks(
+			provider.InputRequired{Requests: []provider.InputRequest{{Key: "k", Method: "roots/list"}}}, fmt.Errorf("no roots"),
+		)}},
+		{name: "a state that is kept", check: "results belong to the host", want: "changing a state changes the next one", b: broken{read: asks(
+			provider.InputRequired{State: []byte("always the same bytes")}, nil,
+		)}},
 
 		{name: "a watch that is refused", check: "watch", want: "a watched resource need not exist", b: broken{watch: func(context.Context, string) error {
 			return provider.Errorf(provider.NotFound, "no such resource")

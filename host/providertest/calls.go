@@ -34,9 +34,17 @@ func checkOwnership(k *kit) {
 			scribble(c.Meta)
 			c.MIMEType = "scribbled/over"
 		}
+		var state []byte
+		if res.Input != nil {
+			scribble(res.Input.State)
+			state = slices.Clone(res.Input.State)
+		}
 		again, err := k.p.Read(k.ctx, req)
 		if err != nil || again == nil {
 			continue
+		}
+		if again.Input != nil && len(state) > 0 && bytes.Equal(again.Input.State, state) {
+			k.report("Read of %s: changing a state changes the next one", t.uri)
 		}
 		for i := range min(len(res.Contents), len(again.Contents)) {
 			was, is := &res.Contents[i], &again.Contents[i]

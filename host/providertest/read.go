@@ -28,7 +28,7 @@ func checkRead(k *kit) {
 		case res == nil:
 			k.report("Read of %s returns neither a result nor an error", t.uri)
 		case res.Input != nil:
-			continue // it needs a person
+			continue // checkInput's affair
 		default:
 			k.checkContents(t, res)
 		}

@@ -60,6 +60,7 @@ func checks() []check {
 		{"not found", checkMissing},
 		{"limit", checkLimit},
 		{"etag", checkETag},
+		{"input", checkInput},
 		{"results belong to the host", checkOwnership},
 		{"completions", checkCompletions},
 		{"watch", checkWatch},
