@@ -27,9 +27,12 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // exitCode returns the exit code for a command's error.
 func exitCode(err error) int {
 	var usage usageError
+	var child childExit
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &child):
+		return int(child)
 	case errors.As(err, &usage):
 		return exitUsage
 	case errors.As(err, new(notFound)):

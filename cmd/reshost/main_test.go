@@ -17,6 +17,14 @@ import (
 	"github.com/reshost/reshost/cmd/reshost/internal/pluginbuild"
 )
 
+// TestMain runs the tests, or plays the part of a compiler's child.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == compileChild {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
 // repository is the top of the repository; tests change the folder they run in.
 var repository, repositoryErr = filepath.Abs(filepath.Join("..", ".."))
 

@@ -64,7 +64,7 @@ func (a *app) command() *cobra.Command {
 	flags.StringVar(&a.logFormat, "log-format", "", "`FORM` of log lines: text or json")
 	root.AddCommand(
 		a.serveCommand(), a.listCommand(), a.templatesCommand(), a.readCommand(), a.completeCommand(),
-		a.configCommand(), a.pluginCommand(), a.versionCommand(),
+		a.configCommand(), a.pluginCommand(), a.versionCommand(), a.compileChildCommand(),
 	)
 	completeFlags(root)
 	return root

@@ -52,7 +52,15 @@ func (a *app) openStack(ctx context.Context, cfg *config.Config, log *slog.Logge
 }
 
 func (a *app) newRuntime(ctx context.Context, cfg *config.Config, log *slog.Logger) (*wasmplugin.Runtime, error) {
-	opts := &wasmplugin.Options{Logger: log, MaxMemory: int64(cfg.Limits.TotalMemory)}
+	compiler, err := newCompiler()
+	if err != nil {
+		return nil, err
+	}
+	l := &cfg.Limits
+	opts := &wasmplugin.Options{
+		Logger: log, MaxMemory: int64(l.TotalMemory), Compiler: compiler, CompileTimeout: time.Duration(l.CompileTime),
+		CompileMemory: int64(l.CompileMemory), CacheBytes: int64(l.CompiledCode),
+	}
 	dir, err := a.statePath(cfg)
 	if err != nil {
 		log.Warn("compiled plugins are not kept", "reason", err)

@@ -1,12 +1,16 @@
 package wasmplugin
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/reshost/reshost/host/wasmplugin/internal/meter"
 )
@@ -39,11 +43,11 @@ func TestCacheEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	entry := func(dir string) string {
-		engine, err := engineFolder(dir)
+		s, err := newCodeStore(dir, -1, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return filepath.Join(dir, engine, digestOf(metered.Wasm))
+		return s.path(digestOf(metered.Wasm))
 	}
 	codeFile := func(t *testing.T, dir string) string {
 		var file string
@@ -105,7 +109,7 @@ func TestCacheEntries(t *testing.T) {
 			if err := verifySums(entry(dir)); err != nil {
 				t.Errorf("afterwards: %v", err)
 			}
-			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(entry(dir)), "new-*")); len(left) > 0 {
+			if left, _ := filepath.Glob(filepath.Join(dir, scratchPrefix+"*")); len(left) > 0 {
 				t.Errorf("left over: %v", left)
 			}
 		})
@@ -154,4 +158,113 @@ func TestSameBytes(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
+}
+
+// guestNamed is a module whose code differs from those of other numbers.
+func guestNamed(n int64) []byte {
+	g := newGuest(letters)
+	return g.read(i32c(n), opDrop, g.text("good"), ok()).bytes()
+}
+
+// TestCacheBound: what was used longest ago goes first.
+func TestCacheBound(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	stored := func() int {
+		found, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	size := int64(0)
+	use := func(n int64, limit int64) (compiled bool) {
+		compiler := testCompiler(t)
+		r, _ := testRuntime(t, &Options{CacheDir: dir, CacheBytes: limit, Compiler: compilerFunc(func(ctx context.Context, job *CompileJob) error {
+			compiled = true
+			return compiler.Compile(ctx, job)
+		})})
+		mustRead(t, load(t, r, guestNamed(n), Config{}))
+		return compiled
+	}
+	use(1, -1)
+	if _, s, err := folderSize(dir); err == nil {
+		size = s
+	}
+	old := time.Now().Add(-time.Hour)
+	left := filepath.Join(dir, scratchPrefix+"left")
+	if err := errors.Join(os.Mkdir(left, 0o700), os.Chtimes(left, old.Add(-maxScratchAge), old.Add(-maxScratchAge))); err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range []struct {
+		n        int64
+		compiled bool
+	}{{2, true}, {1, false}, {3, true}, {1, false}, {2, true}} { // the third pushes the second out
+		if got := use(step.n, size*5/2); got != step.compiled {
+			t.Errorf("step %d: guest %d compiled: %v", i, step.n, got)
+		}
+		if n := stored(); n > 2 {
+			t.Errorf("step %d: %d entries", i, n)
+		}
+		time.Sleep(10 * time.Millisecond) // times of files are no finer than that everywhere
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a folder that a process left: %v", err)
+	}
+	if use(4, 1); stored() > 2 {
+		t.Errorf("%d entries", stored())
+	}
+}
+
+// TestCacheOfManyProcesses: runtimes that share a folder too small for what they load evict from under each other, and all
+// the same load.
+func TestCacheOfManyProcesses(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	first, _ := testRuntime(t, &Options{CacheDir: dir})
+	load(t, first, guestNamed(0), Config{})
+	_, size, err := folderSize(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 6 {
+		r, log := testRuntime(t, &Options{CacheDir: dir, CacheBytes: size * 3})
+		wg.Go(func() {
+			for k := range int64(20) {
+				p, err := r.Load(t.Context(), &Config{Wasm: guestNamed((k + int64(i)) % 5)})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mustRead(t, p)
+				if err := p.Close(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}
+			if strings.Contains(log.String(), "discarded") {
+				t.Errorf("an entry was thought to be bad:\n%s", log)
+			}
+		})
+	}
+	wg.Wait()
+	if left, _ := filepath.Glob(filepath.Join(dir, scratchPrefix+"*")); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// TestCacheReadOnly: a folder that was filled ahead of time need not be writable.
+func TestCacheReadOnly(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	dir := filepath.Join(t.TempDir(), "cache")
+	first, _ := testRuntime(t, &Options{CacheDir: dir})
+	load(t, first, plain(), Config{})
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(dir, 0o700) })
+	r, _ := testRuntime(t, &Options{CacheDir: dir, Compiler: compilerFunc(func(context.Context, *CompileJob) error {
+		return errors.New("there is nothing to compile")
+	})})
+	mustRead(t, load(t, r, plain(), Config{}))
 }

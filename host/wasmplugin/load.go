@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/reshost/reshost/abi"
 	"github.com/reshost/reshost/host/wasmplugin/internal/meter"
@@ -269,30 +270,32 @@ func (r *Runtime) begin(ctx context.Context, pl *plan) (*Plugin, error) {
 	if err := r.add(p); err != nil {
 		return nil, err
 	}
-	wasm := pl.metered.Wasm
-	entry := r.code.acquire(digestOf(wasm))
-	code, err := r.compile(ctx, entry, wasm)
+	entry := r.code.acquire(digestOf(pl.metered.Wasm))
+	code, err := r.compile(ctx, entry, &compileJob{name: p.name, wasm: pl.metered.Wasm})
 	if err != nil {
 		r.remove(p)
 		return nil, err
 	}
 	p.entry, p.code = entry, code
 	if err := pl.link.instantiate(ctx, code.runtime); err != nil {
-		err = errors.Join(err, code.runtime.Close(ctx), r.code.release(ctx, entry))
+		err = errors.Join(err, r.code.release(ctx, entry, code))
 		r.remove(p)
 		return nil, err
 	}
 	return p, nil
 }
 
-// compile waits for the compiled code, for so long. Whoever gives up leaves the entry to the compilation, which releases
-// it when it ends.
-func (r *Runtime) compile(ctx context.Context, entry *codeEntry, wasm []byte) (*compiled, error) {
-	if r.opts.CompileTimeout >= 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, r.opts.CompileTimeout,
-			fmt.Errorf("compiling took longer than %s: the module is too large or too intricate", r.opts.CompileTimeout))
-		defer cancel()
+// compile waits for the compiled code. It takes over the caller's use of the entry: when it fails, that is released.
+// A compilation in this process cannot be ended; whoever gives up leaves the entry to it, until its end.
+func (r *Runtime) compile(ctx context.Context, entry *codeEntry, job *compileJob) (*compiled, error) {
+	late := fmt.Errorf("compiling it takes longer than %s: the module is too large or too intricate, or limits.compile_time too small", r.opts.CompileTimeout)
+	begun := make(chan struct{})
+	job.begun = func(ctx context.Context) (context.Context, context.CancelFunc) {
+		close(begun)
+		if r.opts.CompileTimeout < 0 {
+			return ctx, func() {}
+		}
+		return context.WithTimeoutCause(ctx, r.opts.CompileTimeout, late)
 	}
 	type outcome struct {
 		code *compiled
@@ -301,42 +304,49 @@ func (r *Runtime) compile(ctx context.Context, entry *codeEntry, wasm []byte) (*
 	done := make(chan outcome, 1)
 	var settled atomic.Bool // set by the first of the two: delivered, or given up
 	r.wg.Go(func() {
-		code, err := r.code.compile(ctx, entry, wasm, engineConfig)
-		if settled.CompareAndSwap(false, true) {
-			done <- outcome{code, err}
-			return
+		code, err := r.code.compile(ctx, entry, job)
+		if given := settled.CompareAndSwap(false, true); err != nil || !given {
+			if free := r.code.release(context.WithoutCancel(ctx), entry, code); free != nil {
+				r.opts.Logger.Debug("compiled code is not released", "plugin", job.name, "error", free)
+			}
 		}
-		background := context.WithoutCancel(ctx)
-		if code != nil {
-			err = errors.Join(err, code.runtime.Close(background))
-		}
-		if err = errors.Join(err, r.code.release(background, entry)); err != nil {
-			r.opts.Logger.Debug("an abandoned compilation ended", "error", err)
-		}
+		done <- outcome{code, err}
 	})
+	giveUp := late
+	var timeout <-chan time.Time
+	select {
+	case <-begun:
+		if r.code.compiler == nil && r.opts.CompileTimeout >= 0 { // else the compiler ends by itself
+			t := time.NewTimer(r.opts.CompileTimeout)
+			defer t.Stop()
+			timeout = t.C
+		}
+	case <-ctx.Done():
+	}
 	select {
 	case o := <-done:
-		return o.code, r.compileFailed(ctx, entry, o.err)
+		return o.code, oneLineError(o.err)
+	case <-timeout:
 	case <-ctx.Done():
-		if settled.CompareAndSwap(false, true) {
-			return nil, context.Cause(ctx)
-		}
-		o := <-done
-		return o.code, r.compileFailed(ctx, entry, o.err)
+		giveUp = context.Cause(ctx)
 	}
+	if settled.CompareAndSwap(false, true) {
+		return nil, giveUp
+	}
+	o := <-done
+	return o.code, oneLineError(o.err)
 }
 
-func (r *Runtime) compileFailed(ctx context.Context, entry *codeEntry, err error) error {
+// maxEngineText bounds what is told of the engine's message, in bytes.
+const maxEngineText = 500
+
+// oneLineError keeps an engine's message to one line.
+func oneLineError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return errors.Join(compileError(err), r.code.release(context.WithoutCancel(ctx), entry))
-}
-
-// compileError keeps an engine's message to one line.
-func compileError(err error) error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
-	return fmt.Errorf("the module does not compile: %s", safeText(text, 500))
+	return errors.New(safeText(text, maxEngineText))
 }
 
 // warmInstances is how many instances are kept ready, so that a caller finds one while others are being put back.

@@ -3,6 +3,7 @@ package wasmplugin
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -17,7 +18,35 @@ import (
 	"github.com/reshost/reshost/host/provider"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs the tests, or plays the part of a compiler's child.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == childArg {
+		os.Exit(CompileChild(os.Args[2:], os.Stdin, os.Stdout))
+	}
+	if len(os.Args) > 1 && os.Args[1] == lookArg {
+		boundChild(-1)
+		files, _ := filepath.Glob("/proc/self/fd/*")
+		fmt.Printf("%q; %d", os.Environ(), len(files))
+		os.Exit(childRefused)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// childArg makes this program a compiler's child.
+const childArg = "compile-child"
+
+// lookArg makes it tell what such a child finds: its environment, and how many files are open.
+const lookArg = "look"
+
+// testCompiler returns a compiler that is this program.
+func testCompiler(t testing.TB) Compiler {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ChildCompiler(exe, childArg)
+}
 
 // lockedBuffer is a log that several goroutines write.
 type lockedBuffer struct {

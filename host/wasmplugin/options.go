@@ -13,11 +13,19 @@ type Options struct {
 	// CacheDir is a folder for compiled code. It is made if it is missing, with mode 0700, and refused if others can write
 	// to it: whoever can write there can run code in this process. Empty: nothing is kept on disk.
 	CacheDir string
+	// CacheBytes bounds what is kept there, by whatever process. What was used longest ago goes first. 0 is 1 GiB; negative is
+	// no bound.
+	CacheBytes int64
 	// MaxMemory bounds the guest memory of all plugins together, in bytes. 0 is 2 GiB; negative is no bound.
 	MaxMemory int64
-	// CompileTimeout bounds how long Load waits for compiled code. 0 is 60 s; negative is no bound. The engine cannot be
-	// interrupted while it compiles: after the timeout Load fails, while the abandoned compilation still runs to its end.
+	// Compiler compiles in another process, where time and memory are bounded. nil: this process compiles, which nothing can
+	// interrupt: for plugins that one has built oneself.
+	Compiler Compiler
+	// CompileTimeout bounds the compiling of one module. 0 is 60 s; negative is no bound. Without a Compiler the
+	// plugin fails then, while the abandoned compilation runs to its end.
 	CompileTimeout time.Duration
+	// CompileMemory bounds what a Compiler takes for one module, in bytes. 0 is 1 GiB; negative is no bound.
+	CompileMemory int64
 	// CompileJobs is how many modules are compiled at once. 0 is one per core.
 	CompileJobs int
 }
@@ -25,7 +33,9 @@ type Options struct {
 // Default limits of a runtime and of a plugin.
 const (
 	defaultMaxMemory      = 2 << 30
+	defaultCacheBytes     = 1 << 30
 	defaultCompileTimeout = 60 * time.Second
+	defaultCompileMemory  = 1 << 30
 
 	defaultTimeout       = 10 * time.Second
 	defaultMemory        = 64 << 20
@@ -52,7 +62,9 @@ func (o *Options) withDefaults() Options {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	setDefault(&c.MaxMemory, defaultMaxMemory)
+	setDefault(&c.CacheBytes, defaultCacheBytes)
 	setDefault(&c.CompileTimeout, defaultCompileTimeout)
+	setDefault(&c.CompileMemory, defaultCompileMemory)
 	if c.CompileJobs <= 0 {
 		c.CompileJobs = runtime.GOMAXPROCS(0)
 	}

@@ -30,7 +30,7 @@ func NewRuntime(_ context.Context, opts *Options) (*Runtime, error) {
 	r := &Runtime{opts: opts.withDefaults(), plugins: map[*Plugin]bool{}, turns: processorTurns()}
 	r.memory.limit = r.opts.MaxMemory
 	var err error
-	if r.code, err = newCodeCache(r.opts.CacheDir, r.opts.CompileJobs, r.opts.Logger); err != nil {
+	if r.code, err = newCodeCache(&r.opts); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -304,12 +304,11 @@ func (p *Plugin) shut(ctx context.Context) error {
 		close(p.killed)
 		err = errors.Join(err, p.pool.close(after))
 	}
-	// The code outlives the last run.
-	err = errors.Join(err, p.code.runtime.Close(after))
 	p.background.Wait()
 	p.began.close()
 	if p.fs != nil {
 		p.fs.fs.Close()
 	}
-	return errors.Join(err, p.runtime.code.release(after, p.entry))
+	// The code outlives the last run.
+	return errors.Join(err, p.runtime.code.release(after, p.entry, p.code))
 }

@@ -79,6 +79,9 @@ type Limits struct {
 	Instances         int      `key:"instances" default:"32" min:"1" doc:"Instances of one plugin."`
 	Queue             int      `key:"queue" default:"256" min:"1" off:"true" doc:"Calls that wait for an instance of one plugin."`
 	QueueWait         Duration `key:"queue_wait" default:"2s" off:"true" doc:"How long a call waits for an instance."`
+	CompileTime       Duration `key:"compile_time" default:"60s" off:"true" doc:"Time of compiling one plugin, in a process of its own."`
+	CompileMemory     Bytes    `key:"compile_memory" default:"1GiB" off:"true" doc:"Memory of compiling one plugin."`
+	CompiledCode      Bytes    `key:"compiled_code" default:"1GiB" off:"true" doc:"Size of the compiled plugins that are kept in state_dir. What was used longest ago goes first."`
 	Record            Bytes    `key:"record" default:"64KiB" soon:"true" doc:"Size of one record from a plugin."`
 	State             Bytes    `key:"state" default:"8KiB" doc:"Size of the state that a plugin leaves with a client between two rounds of a read, sealed; at most 8KiB."`
 	Input             Duration `key:"input" default:"10m" off:"true" doc:"How long a client may take to answer what a read asks of it."`
