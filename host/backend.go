@@ -64,6 +64,8 @@ func (h *Host) serverOptions() *mcp.Options {
 		Logger: h.log, Name: h.opts.Name, Title: h.opts.Title, Version: h.opts.Version,
 		Instructions: h.opts.Instructions, Revisions: h.opts.Revisions, Admit: h.admitRemote,
 		MaxDepth: h.opts.Limits.JSONDepth, MaxSessions: h.opts.Limits.Sessions, SessionIdle: h.opts.Limits.SessionIdle,
+		// Waiting for a person must not use up what serves all others.
+		MaxAsking: max(h.opts.Limits.Requests/4, 1), AskTimeout: h.opts.Limits.Input, MaxMeta: h.opts.Limits.MetaBytes,
 	}
 }
 

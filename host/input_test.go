@@ -1,10 +1,14 @@
 package host_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -391,5 +395,52 @@ func TestHTTPInput(t *testing.T) {
 	w := post(h.Handler(), remote, "resources/read", "docs://a", `"uri":"docs://a"`, "Authorization", "Bearer ann")
 	if a := decode(t, w.Body.Bytes()); w.Code != http.StatusBadRequest || a.Error == nil || a.Error.Code != -32021 || a.Error.Data["requiredCapabilities"] == nil {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// A client of an older revision that leaves while it is asked holds nothing: the only place of those who wait is free again.
+func TestAskedClientLeaves(t *testing.T) {
+	h := newHost(t, &host.Options{Limits: host.Limits{Requests: 4}}, asking("docs"))
+	server := httptest.NewServer(h.Handler())
+	defer server.Close()
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	send := func(session, body string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			r.Header.Set("Mcp-Session-Id", session)
+		}
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp
+	}
+	resp := send("", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}}}}`)
+	resp.Body.Close()
+	// read returns the first line of the answer, and leaves.
+	read := func() string {
+		stream := send(resp.Header.Get("Mcp-Session-Id"), `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"docs://a"}}`)
+		defer stream.Body.Close()
+		line, err := bufio.NewReader(stream.Body).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		return line
+	}
+	for i := range 3 {
+		line := read()
+		for end := time.Now().Add(20 * time.Second); strings.Contains(line, "too many questions") && time.Now().Before(end); line = read() {
+			time.Sleep(time.Millisecond)
+		}
+		if !strings.Contains(line, `"method":"elicitation/create"`) {
+			t.Fatalf("read %d: %s", i, line)
+		}
 	}
 }

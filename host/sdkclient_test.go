@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,4 +102,52 @@ func sdkTransport(t *testing.T, h *host.Host, stdio bool) mcp.Transport {
 		}
 	})
 	return &mcp.IOTransport{Reader: read, Writer: write}
+}
+
+// TestOfficialClientIsAsked: the official SDK's client answers what a resource asks for, in both eras and over both transports.
+func TestOfficialClientIsAsked(t *testing.T) {
+	for _, tt := range []struct {
+		name, revision string
+		stdio          bool
+	}{
+		{"modern, HTTP", "2026-07-28", false},
+		{"modern, stdio", "2026-07-28", true},
+		{"legacy, HTTP", "2025-11-25", false},
+		{"legacy, stdio", "2025-11-25", true},
+		{"older, HTTP", "2025-06-18", false},
+		{"older, stdio", "2025-06-18", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, nil, asking("docs"))
+			var action string
+			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+				ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					if r.Params.Message != "Your name?" {
+						t.Errorf("asked %q", r.Params.Message)
+					}
+					if action == "accept" {
+						return &mcp.ElicitResult{Action: action, Content: map[string]any{"name": "Ann"}}, nil
+					}
+					return &mcp.ElicitResult{Action: action}, nil
+				},
+			})
+			session, err := client.Connect(t.Context(), sdkTransport(t, h, tt.stdio), &mcp.ClientSessionOptions{ProtocolVersion: tt.revision})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer session.Close()
+			for _, action = range []string{"accept", "decline", "cancel"} {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				res, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "docs://a"})
+				if err != nil {
+					t.Fatalf("%s: %v", action, err)
+				}
+				want := `asked for docs://a: who={"action":"` + action + `"`
+				if len(res.Contents) != 1 || !strings.HasPrefix(res.Contents[0].Text, want) {
+					t.Errorf("%s: %+v", action, res)
+				}
+			}
+		})
+	}
 }

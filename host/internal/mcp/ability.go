@@ -27,6 +27,9 @@ const (
 	nameSampling    = "sampling"
 	nameTools       = "tools"
 	nameRoots       = "roots"
+
+	nameMode          = "mode"
+	nameElicitationID = "elicitationId"
 )
 
 // abilities reads a ClientCapabilities object. What is no object was not declared.
@@ -91,7 +94,7 @@ func needed(q *provider.InputRequest) ability {
 	switch q.Method {
 	case question.Elicit:
 		for o := jsonrpc.Members(q.Params); o.Next(); {
-			if o.Is("mode") && jsonrpc.String(o.Value) == nameURL {
+			if o.Is(nameMode) && jsonrpc.String(o.Value) == nameURL {
 				return canURL
 			}
 		}

@@ -26,7 +26,7 @@ func TestRefusedMessagesAreNotExecuted(t *testing.T) {
 		strings.Replace(read, `"id":1,`, ``, 1), // a notification
 	} {
 		overHTTP(t, server, []string{line})
-		overStdio(t, server, []string{line}, [][]string{nil})
+		overStdio(t, server, []string{line})
 		if calls := lib.took(); len(calls) > 0 {
 			t.Errorf("%s: executed %v", line, calls)
 		}

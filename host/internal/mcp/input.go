@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,7 +13,13 @@ import (
 
 // askable returns what the client of this request can be asked.
 func (c *call) askable() ability {
-	return abilities(c.meta.capabilities) & c.rev.asks
+	switch {
+	case c.rev.roundTrips:
+		return abilities(c.meta.capabilities) & c.rev.asks
+	case c.session != nil && c.req.Stream != nil:
+		return c.session.can
+	}
+	return 0
 }
 
 // retry reads what a read brings from an earlier round (rule R4).
@@ -43,22 +50,29 @@ func (c *call) retry(p *ReadParams) error {
 	return nil
 }
 
-// checkAsked refuses to ask the client for what it did not declare. P4 has a code for it; older revisions have none.
+// checkAsked refuses to ask the client for what it did not declare. Rule P4 has a code for it; older revisions have none.
 func (c *call) checkAsked(in *provider.InputRequired) error {
 	var missing ability
 	can := c.askable()
 	for i := range in.Requests {
 		missing |= needed(&in.Requests[i]) &^ can
 	}
-	if !c.rev.roundTrips {
-		return provider.Errorf(provider.Unsupported, "this resource asks for more, which the host cannot do in revision %s yet", c.rev.name)
+	if !c.rev.roundTrips && c.req.Stream == nil {
+		return provider.Errorf(provider.Unsupported, "this resource asks for more, which needs a stream: send the read by itself, with text/event-stream in Accept")
 	}
 	if missing == 0 {
 		return nil
 	}
-	data := missing.appendTo([]byte(`{"requiredCapabilities":`))
+	data := append(missing.appendTo([]byte(`{"requiredCapabilities":`)), '}')
+	if !c.rev.roundTrips {
+		message := "this resource asks for more, which needs capabilities that the client did not declare"
+		if missing&^c.rev.asks != 0 {
+			message = "this resource asks for more than a client of revision " + c.rev.name + " can be asked"
+		}
+		return &provider.Error{Code: provider.Unsupported, Message: message, Detail: data}
+	}
 	return &failure{
-		wire:   jsonrpc.Error{Code: codeMissingCapability, Message: "This resource asks for more, which needs capabilities that the client did not declare", Data: append(data, '}')},
+		wire:   jsonrpc.Error{Code: codeMissingCapability, Message: "This resource asks for more, which needs capabilities that the client did not declare", Data: data},
 		status: http.StatusBadRequest,
 	}
 }
@@ -75,7 +89,7 @@ func (c *call) appendInput(in *provider.InputRequired) []byte {
 			q := &in.Requests[i]
 			out = append(jsonrpc.AppendString(out, q.Key), `:{"method":`...)
 			out = append(jsonrpc.AppendString(out, q.Method), `,"params":`...)
-			out = append(appendParams(out, q.Params), '}')
+			out = append(c.appendParams(out, q), '}')
 		}
 		out = append(out, '}')
 	}
@@ -85,14 +99,14 @@ func (c *call) appendInput(in *provider.InputRequired) []byte {
 	return c.appendEnd(out)
 }
 
-// appendParams writes a question's parameters, without those that would make another thing of it: `_meta`, whose keys are the
-// protocol's, and "task", which would defer the answer.
-func appendParams(out []byte, params provider.JSON) []byte {
+// appendParams writes a question's parameters as the revision has them, without those that would make another thing of it: `_meta`,
+// whose keys are the protocol's, and "task", which would defer the answer.
+func (c *call) appendParams(out []byte, q *provider.InputRequest) []byte {
 	out = append(out, '{')
 	begin := len(out)
-	compact, _ := jsonrpc.AppendCompact(nil, params)
+	compact, _ := jsonrpc.AppendCompact(nil, q.Params) // the backend has checked it
 	for o := jsonrpc.Members(compact); o.Next(); {
-		if o.Is("_meta") || o.Is("task") {
+		if o.Is("_meta") || o.Is("task") || o.Is(nameElicitationID) || o.Is(nameMode) && !c.rev.modes {
 			continue
 		}
 		if len(out) > begin {
@@ -100,5 +114,12 @@ func appendParams(out []byte, params provider.JSON) []byte {
 		}
 		out = append(append(jsonrpc.AppendString(out, o.Name()), ':'), o.Value...)
 	}
+	if c.rev.elicitationID && isPage(q) {
+		out = append(append(out, `,"`+nameElicitationID+`":"`...), rand.Text()...) // unlike any other
+		out = append(out, '"')
+	}
 	return append(out, '}')
 }
+
+// isPage reports whether a question sends the user to a page.
+func isPage(q *provider.InputRequest) bool { return q.Method == question.Elicit && needed(q) == canURL }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/reshost/reshost/host/internal/jsonrpc"
 	"github.com/reshost/reshost/host/provider"
@@ -43,7 +42,7 @@ func (c *call) listen(ctx context.Context) error {
 	if want.uris, err = honoured(want.uris, sub.Attach(ctx, want.uris)); err != nil {
 		return err
 	}
-	c.detach()
+	c.settle()
 	l := listener{id: c.req.Message.ID, stream: c.req.Stream}
 	if failed = l.acknowledge(&want); failed == nil {
 		failed = tell(ctx, c.req.Ending, sub, &l)
@@ -59,19 +58,14 @@ func (c *call) listen(ctx context.Context) error {
 	return nil
 }
 
-// detach gives back what a request holds and a stream need not: its place among the requests, and the transport's buffers.
-func (c *call) detach() {
-	m := &c.req.Message
-	m.ID, m.Params = slices.Clone(m.ID), nil
-	m.Method = methodListen
-	c.meta, c.caller = requestMeta{}, Caller{}
+// settle gives back what a request holds and a stream need not, its place among the requests too.
+func (c *call) settle() {
+	c.detach()
+	c.req.Message.Method = methodListen
+	c.caller = Caller{}
 	if c.release != nil {
 		c.release()
 		c.release = nil
-	}
-	if c.req.Detach != nil {
-		c.out, c.req.Buf = nil, nil
-		c.req.Detach()
 	}
 }
 

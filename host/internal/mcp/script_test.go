@@ -10,9 +10,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -27,10 +31,11 @@ import (
 var update = flag.Bool("update", false, "rewrite the server's half of the scripts")
 
 // A script is a txtar archive: its comment says which rules it shows, "client" holds the client's messages, one a line,
-// "server" the answers in order. A line of the server's is the HTTP status and the message; "-" stands for none.
+// "server" what the server sends, in order. A line of the server's is the HTTP status and the message; "-" stands for none.
 // META in a client's line stands for the least _meta that a modern request needs, and ABLE for that of a client that can be asked
 // for everything. A file "revisions" names those that the server has, instead of all.
 //
+// A line WAIT and a duration lets so much time pass.
 // The same script runs over HTTP and over stdio, and the messages must be the same.
 
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
@@ -68,9 +73,7 @@ func runScript(t *testing.T, file string) {
 	for line := range strings.Lines(words.Replace(string(files[0].Data))) {
 		client = append(client, strings.TrimSuffix(line, "\n"))
 	}
-	server := mcp.NewServer(&library{}, options)
-	answers := overHTTP(t, server, client)
-	got := slices.Concat(answers...)
+	got := overHTTP(t, mcp.NewServer(&library{}, options), client)
 	if *update {
 		files[1].Data = []byte(strings.Join(got, "\n") + "\n")
 		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
@@ -81,7 +84,7 @@ func runScript(t *testing.T, file string) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("over HTTP (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(messages(want), overStdio(t, server, client, answers)); d != "" {
+	if d := cmp.Diff(messages(want), overStdio(t, mcp.NewServer(&library{}, options), client)); d != "" {
 		t.Errorf("over stdio (-want +got):\n%s", d)
 	}
 }
@@ -97,39 +100,116 @@ func messages(lines []string) []string {
 	return out
 }
 
-// overHTTP returns the answers to each line.
-func overHTTP(t *testing.T, server *mcp.Server, client []string) [][]string {
-	h := httpd.New(server, nil)
-	got := make([][]string, len(client))
-	session := "" // as a client keeps it
-	for i, line := range client {
-		if strings.TrimSpace(line) == "" {
-			continue // blank lines are a matter of stdio
+// asLine puts what differs each time out of a message.
+func asLine(message string) string {
+	return regexp.MustCompile(`"elicitationId":"[A-Z2-7]{26}"`).ReplaceAllString(message, `"elicitationId":"RANDOM"`)
+}
+
+// waits does what a line asks that is no message: WAIT and a duration lets time pass.
+func waits(t *testing.T, line string) bool {
+	text, ok := strings.CutPrefix(line, "WAIT ")
+	if ok {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatal(err)
 		}
-		r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(line))
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		mirror(r.Header, line)
-		if session != "" {
-			r.Header.Set("Mcp-Session-Id", session)
+		time.Sleep(d)
+	}
+	return ok
+}
+
+// overHTTP returns the answers. Those to a request that waits come after the line that it waited for.
+func overHTTP(t *testing.T, server *mcp.Server, client []string) (got []string) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel() // whoever still waits for an answer
+		h := httpd.New(server, nil)
+		session := "" // as a client keeps it
+		var open []*exchange
+		for _, line := range client {
+			if strings.TrimSpace(line) == "" {
+				continue // blank lines are a matter of stdio
+			}
+			if !waits(t, line) {
+				r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/mcp", strings.NewReader(line))
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("Accept", "application/json, text/event-stream")
+				mirror(r.Header, line)
+				if session != "" {
+					r.Header.Set("Mcp-Session-Id", session)
+				}
+				x := &exchange{header: http.Header{}}
+				open = append([]*exchange{x}, open...)
+				go func() {
+					defer x.end()
+					h.ServeHTTP(x, r)
+				}()
+			}
+			synctest.Wait()
+			open = slices.DeleteFunc(open, func(x *exchange) bool {
+				lines, begun, done := x.news()
+				got = append(got, lines...)
+				if begun != "" {
+					session = begun
+				}
+				return done
+			})
 		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		if id := w.Header().Get("Mcp-Session-Id"); id != "" {
-			session = id
-		}
-		body := w.Body.String()
-		if w.Header().Get("Content-Type") == "text/event-stream" {
-			body = strings.TrimSuffix(strings.ReplaceAll(strings.ReplaceAll(body, "\n\n", "\n"), "data: ", ""), "\n")
-		}
-		if body == "" {
-			body = "-"
-		}
-		for m := range strings.SplitSeq(body, "\n") {
-			got[i] = append(got[i], fmt.Sprintf("%d %s", w.Code, m))
+	})
+	return got
+}
+
+// exchange is a request that may be answered bit by bit.
+type exchange struct {
+	header http.Header // the handler's
+
+	mu    sync.Mutex // guards what follows
+	code  int
+	head  http.Header // as it was sent
+	fresh strings.Builder
+	done  bool
+}
+
+func (x *exchange) Header() http.Header { return x.header }
+
+func (x *exchange) WriteHeader(code int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.code, x.head = code, x.header.Clone()
+}
+
+func (x *exchange) Write(p []byte) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.fresh.Write(p)
+}
+
+func (x *exchange) Flush() {}
+
+// end says that nothing more comes.
+func (x *exchange) end() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.done = true
+}
+
+// news returns what was written since it was asked last, the session that began, and whether nothing more comes.
+func (x *exchange) news() (lines []string, session string, done bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	body := x.fresh.String()
+	x.fresh.Reset()
+	if x.head.Get("Content-Type") == "text/event-stream" {
+		body = strings.ReplaceAll(strings.ReplaceAll(body, "\n\n", "\n"), "data: ", "")
+	} else if body == "" && x.done {
+		body = "-"
+	}
+	for m := range strings.Lines(body) {
+		if m = strings.TrimSuffix(m, "\n"); m != ":" { // a comment
+			lines = append(lines, fmt.Sprintf("%d %s", x.code, asLine(m)))
 		}
 	}
-	return got
+	return lines, x.head.Get("Mcp-Session-Id"), x.done
 }
 
 // mirror sets the headers that a client derives from its message.
@@ -161,44 +241,41 @@ func mirror(h http.Header, line string) {
 	}
 }
 
-// overStdio sends a message when the one before is answered as it was over HTTP, since answers may overtake each other
-// otherwise. Those that come too many show at the end.
-func overStdio(t *testing.T, server *mcp.Server, client []string, answers [][]string) (got []string) {
-	t.Helper()
-	in, clientOut := io.Pipe()
-	clientIn, out := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		err := stdio.Serve(context.Background(), server, in, out, nil)
-		out.Close()
-		done <- err
-	}()
-	lines := make(chan string)
-	go func() {
-		defer close(lines)
-		for s := bufio.NewReaderSize(clientIn, 1<<20); ; {
-			l, err := s.ReadString('\n')
-			if err != nil {
-				return
+// overStdio returns the answers over a pipe. A line is sent when all is quiet after the one before, since answers may overtake each
+// other otherwise.
+func overStdio(t *testing.T, server *mcp.Server, client []string) (got []string) {
+	synctest.Test(t, func(t *testing.T) {
+		in, clientOut := io.Pipe()
+		clientIn, out := io.Pipe()
+		done := make(chan error, 1)
+		go func() {
+			err := stdio.Serve(context.Background(), server, in, out, nil)
+			out.Close()
+			done <- err
+		}()
+		go func() {
+			for s := bufio.NewReaderSize(clientIn, 1<<20); ; {
+				l, err := s.ReadString('\n')
+				if err != nil {
+					return
+				}
+				if strings.Contains(l, `"method":"notifications/cancelled"`) && !strings.Contains(l, `"ask-`) {
+					continue // what follows the end of a subscription on a pipe alone
+				}
+				got = append(got, asLine(strings.TrimSuffix(l, "\n")))
 			}
-			if strings.Contains(l, `"method":"notifications/cancelled"`) {
-				continue // what follows the end of a subscription on a pipe alone
+		}()
+		for _, line := range client {
+			if !waits(t, line) {
+				io.WriteString(clientOut, line+"\n")
 			}
-			lines <- strings.TrimSuffix(l, "\n")
+			synctest.Wait()
 		}
-	}()
-	for i, line := range client {
-		io.WriteString(clientOut, line+"\n")
-		for range messages(answers[i]) {
-			got = append(got, <-lines)
+		clientOut.Close()
+		if err := <-done; err != nil {
+			t.Errorf("Serve: %v", err)
 		}
-	}
-	clientOut.Close()
-	for l := range lines {
-		got = append(got, l)
-	}
-	if err := <-done; err != nil {
-		t.Errorf("Serve: %v", err)
-	}
+		synctest.Wait()
+	})
 	return got
 }

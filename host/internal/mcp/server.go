@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/reshost/reshost/host/internal/jsonrpc"
@@ -32,6 +34,12 @@ type Options struct {
 	SessionIdle time.Duration
 	// MaxBatchBytes bounds the answers to one batch, as they are encoded. 0: 16 MiB.
 	MaxBatchBytes int
+	// MaxAsking bounds the reads of legacy clients that wait for what their client was asked, and AskTimeout the time that one may
+	// wait. 0: 256 and 10 min.
+	MaxAsking  int
+	AskTimeout time.Duration
+	// MaxMeta is the size in bytes above which the backend hands on nothing of a request's `_meta`. 0: 64 KiB.
+	MaxMeta int
 	// Admit is asked before a request is dispatched, when its method is known. It returns a function that is called
 	// when the request ends (it may be nil), or an error: a *[Refusal] says how, any other error counts as busy. nil
 	// admits all.
@@ -68,6 +76,8 @@ type Server struct {
 	// tail ends a complete result: the _meta that names the server, and the closing braces.
 	tail     []byte
 	sessions sessions
+	// asking counts the reads that wait for their clients.
+	asking atomic.Int64
 }
 
 // Decode decodes one message within the server's limits. On failure the message holds the id, when it could be read.
@@ -95,6 +105,15 @@ func NewServer(b Backend, opts *Options) *Server {
 	s.sessions.each = max(s.sessions.max/4, 1)
 	if s.opts.MaxBatchBytes <= 0 {
 		s.opts.MaxBatchBytes = 16 << 20
+	}
+	if s.opts.MaxAsking <= 0 {
+		s.opts.MaxAsking = 256
+	}
+	if s.opts.AskTimeout <= 0 {
+		s.opts.AskTimeout = 10 * time.Minute
+	}
+	if s.opts.MaxMeta <= 0 {
+		s.opts.MaxMeta = 64 << 10
 	}
 	if s.sessions.idle <= 0 {
 		s.sessions.idle = 30 * time.Minute
@@ -180,7 +199,7 @@ func (s *Server) Handle(ctx context.Context, req *Request) (resp Response) {
 	case m.ID == nil:
 		c.notification()
 	default:
-		c.ctx = ctx
+		c.ctx, c.client = ctx, ctx
 		err := c.request()
 		switch {
 		case c.ctx.Err() != nil:
@@ -202,7 +221,9 @@ type call struct {
 	req    *Request
 	// ctx ends when the request is cancelled; the call lives within one call of Handle.
 	ctx context.Context
-	rev *revision
+	// client ends when the client has left, also where that cancels nothing.
+	client context.Context
+	rev    *revision
 	// session is a legacy request's.
 	session *Session
 	meta    requestMeta
@@ -250,6 +271,24 @@ func (c *call) request() error {
 	return handle(c, c.ctx)
 }
 
+// detach gives back what the transport holds for a request that lasts: its place and the buffers. What of the message is still needed is
+// copied.
+func (c *call) detach() {
+	m := &c.req.Message
+	if c.session != nil {
+		c.session.mu.Lock() // a cancellation looks for the id
+	}
+	m.ID, m.Params = slices.Clone(m.ID), nil
+	if c.session != nil {
+		c.session.mu.Unlock()
+	}
+	c.meta = requestMeta{}
+	if c.req.Detach != nil {
+		c.out, c.req.Buf = nil, nil
+		c.req.Detach()
+	}
+}
+
 // end gives back what the call holds.
 func (c *call) end() {
 	if c.notes != nil {
@@ -284,8 +323,7 @@ func (c *call) notification() {
 	}
 }
 
-// response takes an answer to a request of the server's. It sends none, so there is nothing to do (rule T2); a legacy client's
-// is accepted, since those revisions allow it.
+// response takes an answer to a request of the server's, which only legacy clients get (rule T2).
 func (c *call) response() {
 	s, err := c.findSession()
 	switch {
@@ -294,6 +332,7 @@ func (c *call) response() {
 		f.noID = true
 		c.fail(f)
 	case s != nil:
+		s.answer(&c.req.Message)
 		c.status = http.StatusAccepted
 	case c.req.Header != nil:
 		c.fail(&failure{

@@ -21,6 +21,8 @@ type Session struct {
 	owner identity
 	// remote is the address that an anonymous owner called from; empty for a principal's session, and on a pipe.
 	remote string
+	// can is what the client can be asked.
+	can ability
 
 	mu sync.Mutex // guards what follows
 	// level is the least severity of log lines that the client wants; -1 for none.
@@ -28,6 +30,9 @@ type Session struct {
 	used  time.Time
 	// calls are the requests in flight, for notifications/cancelled. Two may share an id: on HTTP nothing forbids it.
 	calls map[*call]context.CancelCauseFunc
+	// questions are what the client was asked and has not answered, by the key of the request's id; asked counts them.
+	questions map[string]pending
+	asked     uint64
 	// sub is what the session hears of, nil until that is needed; pushers are the streams that carry it, expiry ends it when
 	// nobody uses the session. ended says that the session is over.
 	sub     Subscription
@@ -318,7 +323,7 @@ func (c *call) initialize(context.Context) error {
 	if r := c.server.revision(jsonrpc.String(requested)); r != nil && !r.modern {
 		c.rev = r
 	}
-	if err := c.beginSession(); err != nil {
+	if err := c.beginSession(abilities(capabilities) & c.rev.asks); err != nil {
 		return err
 	}
 	f := c.server.backend.Features(context.Background(), &c.caller)
@@ -332,9 +337,9 @@ func (c *call) initialize(context.Context) error {
 
 // beginSession makes the session of the revision chosen, for the pipe or under a new id. A second initialize is refused, and the
 // first stays in force.
-func (c *call) beginSession() error {
+func (c *call) beginSession(can ability) error {
 	s := &Session{
-		rev: c.rev, owner: identityOf(c.req.Principal), remote: callerAddr(c.req.Principal, c.req.Remote),
+		rev: c.rev, can: can, owner: identityOf(c.req.Principal), remote: callerAddr(c.req.Principal, c.req.Remote),
 		level: -1, used: time.Now(), calls: make(map[*call]context.CancelCauseFunc),
 	}
 	if conn := c.req.Conn; conn != nil {

@@ -25,6 +25,8 @@ type revision struct {
 	roundTrips bool
 	// asks is what a client of the revision can be asked at all.
 	asks ability
+	// modes and elicitationID are parameters of elicitations, the latter of those that lead to a page.
+	modes, elicitationID bool
 	// batch says that a message may be an array of messages.
 	batch bool
 	// notFound is the code for a missing resource.
@@ -50,28 +52,32 @@ func table() []*revision {
 			resultType: true, cacheHints: true, serverInfo: true,
 			title: true, icons: true, lastModified: true, meta: true,
 			context: true, completions: true, progressText: true,
-			roundTrips: true, asks: canForm | canURL | canSample | canSampleTools | canListRoots,
+			roundTrips: true, asks: canForm | canURL | canSample | canSampleTools | canListRoots, modes: true,
 			notFound: jsonrpc.CodeInvalidParams, unknownMethod: http.StatusNotFound,
 		},
 		{
 			name:  "2025-11-25",
 			title: true, icons: true, lastModified: true, meta: true,
 			context: true, completions: true, progressText: true,
+			asks: canForm | canURL | canSample | canSampleTools | canListRoots, modes: true, elicitationID: true,
 			notFound: codeLegacyNotFound, unknownMethod: http.StatusOK,
 		},
 		{
 			name:  "2025-06-18",
 			title: true, lastModified: true, meta: true,
 			context: true, completions: true, progressText: true,
+			asks:     canForm | canSample | canListRoots,
 			notFound: codeLegacyNotFound, unknownMethod: http.StatusOK,
 		},
 		{
 			name:        "2025-03-26",
 			completions: true, progressText: true, batch: true,
+			asks:     canSample | canListRoots,
 			notFound: codeLegacyNotFound, unknownMethod: http.StatusOK,
 		},
 		{
 			name:     "2024-11-05",
+			asks:     canSample | canListRoots,
 			notFound: codeLegacyNotFound, unknownMethod: http.StatusOK,
 		},
 	}
