@@ -16,7 +16,7 @@ type ReadRequest struct {
 	// State is what [Response.InputRequired] was given in the first attempt, and Answers are the client's answers.
 	State   []byte
 	Answers []Answer
-	// InputMethods are what this client can be asked, such as "elicitation/create".
+	// InputMethods are what this client can be asked, such as [MethodElicit].
 	InputMethods []string
 	// MaxBytes bounds the sum of all bodies; 0: unsaid.
 	MaxBytes int64
@@ -26,13 +26,6 @@ type ReadRequest struct {
 	vars     []abi.Var
 	declared []Var
 	misuse   string
-}
-
-// Answer is the client's answer to the [Question] of the same Key.
-type Answer struct {
-	Key string
-	// JSON is the client's result, a JSON object. Decline and cancel arrive here too.
-	JSON string
 }
 
 // Var returns the value of a variable, percent-decoded, or "" when the URI does not define it. The template must declare
@@ -58,26 +51,6 @@ func (r *ReadRequest) LookupVar(name string) (string, bool) {
 func declares(vars []Var, name string) bool {
 	for i := range vars {
 		if vars[i].Name == name {
-			return true
-		}
-	}
-	return false
-}
-
-// Answer returns the client's answer under key, and whether there is one.
-func (r *ReadRequest) Answer(key string) (json string, ok bool) {
-	for i := range r.Answers {
-		if r.Answers[i].Key == key {
-			return r.Answers[i].JSON, true
-		}
-	}
-	return "", false
-}
-
-// CanAsk reports whether the client can be asked by method, such as "elicitation/create".
-func (r *ReadRequest) CanAsk(method string) bool {
-	for _, m := range r.InputMethods {
-		if m == method {
 			return true
 		}
 	}
@@ -235,18 +208,6 @@ func (w *Response) replied(r abi.Reply) error {
 		return ErrStop
 	}
 	return Internal("the host rejected a record of the read; its log says why")
-}
-
-// Question asks the client for something.
-type Question struct {
-	// Key is unique among the questions; the answer comes back under it.
-	Key string
-	// Method is "elicitation/create", "sampling/createMessage" or "roots/list". A client that [ReadRequest.CanAsk] says cannot be
-	// asked so is told what it lacks: look first only where there is another way.
-	Method string
-	// Params is the method's parameters as MCP 2026-07-28 has them, a JSON object. A form is flat and never asks for a secret;
-	// the page of mode "url" is https. The host refuses others, and its log says why.
-	Params string
 }
 
 // InputRequired asks the client for more before the read can complete. Return its result from the handler. The read comes
