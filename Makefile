@@ -30,6 +30,7 @@ plugins: ## build the plugins that the binary carries, and those of examples
 	@mkdir -p $(CACHE)
 	$(BUILDER) -cache $(CACHE) -embed $(EMBED) $(PLUGINS:%=./plugins/%)
 	$(BUILDER) -cache $(CACHE) -plain examples/conformance ./examples/conformance
+	$(BUILDER) -cache $(CACHE) -plain examples/ask ./examples/ask
 
 .PHONY: run
 run: build ## serve examples/quickstart at http://127.0.0.1:8642/mcp

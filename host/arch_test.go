@@ -67,6 +67,7 @@ func arrows() []arrow {
 		{"sdk-guest/conformance/go", []string{"sdk-guest/go/reshost"}},
 		{"plugins/...", []string{"sdk-guest/go/reshost", "plugins/internal/..."}},
 		{"examples/conformance", []string{"sdk-guest/go/reshost"}},
+		{"examples/ask", []string{"sdk-guest/go/reshost"}},
 		// Examples for embedders and the command are clients of the public API.
 		{"examples/...", []string{"host", "host/provider", "host/memprovider", "host/wasmplugin", "sdk-guest/go/reshost"}},
 		{"cmd/reshost/internal/pluginbuild/...", []string{"cmd/reshost/internal/...", "host/wasmplugin"}},

@@ -90,8 +90,8 @@ func (j *readJob) run(ctx context.Context) (*mcp.ReadResult, error) {
 	}
 
 	// A cache and the coalescing of equal reads belong here: behind the decision, which is never shared, and before the
-	// call, which may be. Both would be keyed by route.gen and route.uri and the caller's partition. A retry passes both by, and
-	// a question is nobody else's.
+	// call, which may be. Both would be keyed by route.gen and route.uri, the caller's partition and what the caller can be
+	// asked, which the provider sees. A retry passes both by, and a question is nobody else's.
 
 	// Call the provider, within the deadline.
 	res, err := j.ask(ctx)

@@ -23,6 +23,7 @@ var packages = map[string]*module{
 	"docs":        {pkg: "../docs"},
 	"file":        {pkg: "../file"},
 	"conformance": {pkg: "../../examples/conformance"},
+	"ask":         {pkg: "../../examples/ask"},
 }
 
 // engine is shared by all tests, so that a module is compiled once.
