@@ -58,7 +58,8 @@ func arrows() []arrow {
 		{"host/providertest", []string{"host/provider", "host/internal/question", "host/internal/uri", "host/internal/uritemplate", modJSON}},
 		// The engine, and the only importer of wazero.
 		{"host/wasmplugin", []string{
-			"abi", "host/provider", "host/internal/uri", "host/internal/uritemplate", "host/wasmplugin/internal/...", modWazero, modJSON, modSys,
+			"abi", "host/provider", "host/internal/question", "host/internal/uri", "host/internal/uritemplate", "host/wasmplugin/internal/...",
+			modWazero, modJSON, modSys,
 		}},
 		{"host/wasmplugin/internal/...", []string{modSys}},
 		// Guests know the contract alone.

@@ -50,11 +50,11 @@ func TestReadResult(t *testing.T) {
 		{"not modified", func(*guest) [][]byte { return [][]byte{i32c(9)} }, &provider.ReadResult{NotModified: true}},
 		{"input required (R4)", func(g *guest) [][]byte {
 			return [][]byte{
-				g.record(abi.KindInput, (&abi.Input{Key: "k", Method: "elicitation/create", ParamsJSON: `{"a":[1]}`}).Append(nil)),
+				g.record(abi.KindInput, (&abi.Input{Key: "k", Method: "elicitation/create", ParamsJSON: `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`}).Append(nil)),
 				g.record(abi.KindState, (&abi.State{Data: "s"}).Append(nil)), i32c(8),
 			}
 		}, &provider.ReadResult{Input: &provider.InputRequired{
-			Requests: []provider.InputRequest{{Key: "k", Method: "elicitation/create", Params: provider.JSON(`{"a":[1]}`)}}, State: []byte("s"),
+			Requests: []provider.InputRequest{{Key: "k", Method: "elicitation/create", Params: provider.JSON(`{"message":"m","requestedSchema":{"type":"object","properties":{}}}`)}}, State: []byte("s"),
 		}}},
 		{"an unknown kind is ignored", func(g *guest) [][]byte {
 			return [][]byte{g.record(99, []byte("x")), g.record(2, nil), g.text("t"), ok()}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reshost/reshost/abi"
+	"github.com/reshost/reshost/host/internal/question"
 	"github.com/reshost/reshost/host/provider"
 )
 
@@ -24,9 +25,6 @@ type readSink struct {
 	progress func(done, total uint64, message string)
 	done     uint64
 }
-
-// maxInputs bounds the questions of one read.
-const maxInputs = 16
 
 // cacheHint gathers the ttl and scope of several parts: the least ttl, private if any is.
 type cacheHint struct {
@@ -141,30 +139,22 @@ func (s *readSink) input(c *call, data string) abi.Reply {
 	if err := m.Decode(data); err != nil {
 		return c.reject("%s: %v", abi.KindInput, err)
 	}
-	if m.Key == "" || len(m.Key) > abi.MaxETag || !utf8.ValidString(m.Key) {
-		return c.reject("%s: the key is empty, longer than %d bytes or not UTF-8", abi.KindInput, abi.MaxETag)
-	}
-	if len(s.inputs) >= maxInputs {
-		return c.reject("%s: more than %d in a read", abi.KindInput, maxInputs)
+	if len(s.inputs) >= question.Max {
+		return c.reject("%s: more than %d in a read", abi.KindInput, question.Max)
 	}
 	for i := range s.inputs {
 		if s.inputs[i].Key == m.Key {
 			return c.reject("%s: the key %.64q is there twice", abi.KindInput, m.Key)
 		}
 	}
-	switch m.Method {
-	case "elicitation/create", "sampling/createMessage", "roots/list":
-	default:
-		return c.reject("%s: a client cannot be asked for %.64q", abi.KindInput, m.Method)
-	}
 	if m.ParamsJSON == "" {
 		m.ParamsJSON = "{}"
 	}
-	params, err := strictValue(m.ParamsJSON, '{', "params")
-	if err != nil {
+	q := provider.InputRequest{Key: m.Key, Method: m.Method, Params: provider.JSON(m.ParamsJSON)}
+	if err := question.CheckRequest(&q); err != nil {
 		return c.reject("%s: %v", abi.KindInput, err)
 	}
-	s.inputs = append(s.inputs, provider.InputRequest{Key: m.Key, Method: m.Method, Params: params})
+	s.inputs = append(s.inputs, q)
 	return abi.ReplyContinue
 }
 

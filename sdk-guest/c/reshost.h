@@ -843,8 +843,9 @@ static inline rh_status rh_json_body(rh_response *out, const rh_json *j)
     return rh_whole(out, rh_bytes_of(&j->text), true, out->mime ? out->mime : "application/json");
 }
 
-/* rh_ask asks the client something: method is such as "elicitation/create", params its parameters, a JSON object. Then
- * return rh_input_required. No part may have begun. */
+/* rh_ask asks the client something: method is such as "elicitation/create", params its parameters as MCP 2026-07-28 has them, a
+ * JSON object. A form is flat and never asks for a secret; the page of mode "url" is https. The host rejects others. Then return
+ * rh_input_required. No part may have begun. */
 static inline rh_status rh_ask(rh_response *out, rh_str key, rh_str method, rh_str params)
 {
     rh_buf *b = rh_begin_record();

@@ -277,7 +277,7 @@ func (s *subject) input(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &provider.InputRequired{
-		Requests: []provider.InputRequest{{Key: "k", Method: "elicitation/create", Params: provider.JSON(`{"message":"?"}`)}},
+		Requests: []provider.InputRequest{{Key: "k", Method: "elicitation/create", Params: provider.JSON(`{"message":"?","requestedSchema":{"type":"object","properties":{}}}`)}},
 		State:    []byte("s"),
 	}
 	if d := cmp.Diff(want, got.Input); d != "" {

@@ -1,7 +1,8 @@
 // Package question checks what a provider asks of a client before a read can complete (rule R4): that a client of any revision
 // can show it, and that a person can answer it safely.
 //
-// host imports it, for what providers return, and host/providertest, which tells their authors. It knows the shapes of the
+// host imports it, for what providers return, host/wasmplugin, so that a guest is told at once, and host/providertest, which tells
+// authors; host/internal/mcp knows the methods from it. It knows the shapes of the
 // protocol's requests to clients, and no revision.
 //
 //	if err := question.Check(res.Input); err != nil {
@@ -58,16 +59,24 @@ func Check(in *provider.InputRequired) error {
 	seen := make(map[string]bool, len(in.Requests))
 	for i := range in.Requests {
 		q := &in.Requests[i]
-		if q.Key == "" || len(q.Key) > MaxKey || !utf8.ValidString(q.Key) {
-			return fmt.Errorf("question %d: the key is empty, longer than %d bytes or not UTF-8", i, MaxKey)
+		if err := CheckRequest(q); err != nil {
+			return err
 		}
 		if seen[q.Key] {
 			return fmt.Errorf("the key %q is there twice", q.Key)
 		}
 		seen[q.Key] = true
-		if err := checkRequest(q); err != nil {
-			return fmt.Errorf("question %q: %w", q.Key, err)
-		}
+	}
+	return nil
+}
+
+// CheckRequest is Check for one question.
+func CheckRequest(q *provider.InputRequest) error {
+	if q.Key == "" || len(q.Key) > MaxKey || !utf8.ValidString(q.Key) {
+		return fmt.Errorf("the key is empty, longer than %d bytes or not UTF-8", MaxKey)
+	}
+	if err := checkRequest(q); err != nil {
+		return fmt.Errorf("question %q: %w", q.Key, err)
 	}
 	return nil
 }
@@ -75,7 +84,7 @@ func Check(in *provider.InputRequired) error {
 func checkRequest(q *provider.InputRequest) error {
 	check := map[string]func([]byte) error{Elicit: checkElicitation, Sample: checkSampling, Roots: func([]byte) error { return nil }}[q.Method]
 	if check == nil {
-		return fmt.Errorf("a client cannot be asked for %q: want %s, %s or %s", q.Method, Elicit, Sample, Roots)
+		return fmt.Errorf("a client cannot be asked for %.64q: want %s, %s or %s", q.Method, Elicit, Sample, Roots)
 	}
 	if q.Params == nil && q.Method == Roots {
 		return nil

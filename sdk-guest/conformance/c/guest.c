@@ -91,7 +91,8 @@ static rh_status ask(const rh_read_request *req, rh_response *out)
     }
     if (!rh_can_ask(req, "elicitation/create"))
         return rh_fail(RH_UNSUPPORTED, RH_STR("this client cannot be asked"));
-    rh_status s = rh_ask(out, RH_STR("k"), RH_STR("elicitation/create"), RH_STR("{\"message\":\"?\"}"));
+    rh_status s = rh_ask(out, RH_STR("k"), RH_STR("elicitation/create"),
+                         RH_STR("{\"message\":\"?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}"));
     return s == RH_OK ? rh_input_required(out, RH_STR("s")) : s;
 }
 

@@ -98,7 +98,7 @@ func readDo(req *reshost.ReadRequest, out *reshost.Response) error {
 		if !req.CanAsk("elicitation/create") {
 			return reshost.Unsupported("this client cannot be asked")
 		}
-		return out.InputRequired([]byte("s"), reshost.Question{Key: "k", Method: "elicitation/create", Params: `{"message":"?"}`})
+		return out.InputRequired([]byte("s"), reshost.Question{Key: "k", Method: "elicitation/create", Params: `{"message":"?","requestedSchema":{"type":"object","properties":{}}}`})
 	case "changed":
 		req.Updated(req.Scheme("sdk") + "://hello")
 		req.ListChanged()
