@@ -71,6 +71,50 @@ func ExampleHost_Add() {
 	// provider "other": the scheme "hello" is claimed by provider "greeting" already; narrow one of them (only)
 }
 
+// door is a provider that asks who is there.
+type door struct{ provider.Unimplemented }
+
+func (door) Info() provider.Info {
+	return provider.Info{Name: "door", Schemes: []string{"door"}, Resources: []provider.Resource{{URI: "door://front", Name: "front"}}}
+}
+
+func (door) Read(_ context.Context, req *provider.ReadRequest) (*provider.ReadResult, error) {
+	for _, in := range req.Inputs {
+		return &provider.ReadResult{Contents: []provider.Content{{Text: true, Body: []byte(in.Result)}}}, nil
+	}
+	return &provider.ReadResult{Input: &provider.InputRequired{Requests: []provider.InputRequest{{
+		Key: "who", Method: "elicitation/create",
+		Params: provider.JSON(`{"message":"Who is there?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`),
+	}}}}, nil
+}
+
+func ExampleHost_ReadWith() {
+	ctx := context.Background()
+	h, _ := host.New(nil)
+	defer h.Close(ctx)
+	_ = h.Add(door{}, nil)
+	opts := &host.ReadOptions{InputMethods: []string{"elicitation/create"}}
+	for {
+		res, err := h.ReadWith(ctx, nil, "door://front", opts)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if res.Input == nil {
+			fmt.Printf("%s\n", res.Contents[0].Body)
+			return
+		}
+		opts.State, opts.Inputs = res.Input.State, nil
+		for _, q := range res.Input.Requests {
+			fmt.Println(q.Key, q.Method) // here a person is asked
+			opts.Inputs = append(opts.Inputs, provider.InputResponse{Key: q.Key, Result: provider.JSON(`{"action":"decline"}`)})
+		}
+	}
+	// Output:
+	// who elicitation/create
+	// {"action":"decline"}
+}
+
 func ExampleHost_Replace() {
 	ctx := context.Background()
 	h, _ := host.New(nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"time"
@@ -33,33 +34,51 @@ var (
 
 // rounds reads until there are contents, or a question that the client answers by a read of its own.
 func (c *call) rounds(ctx context.Context, p *ReadParams) (*ReadResult, error) {
-	var wait context.Context
-	for n := 0; ; n++ {
+	res, err := c.server.backend.Read(ctx, &c.caller, p)
+	if err != nil || res.Input == nil {
+		return res, err
+	}
+	if err := c.checkAsked(res.Input); err != nil {
+		return nil, c.unasked(err)
+	}
+	if c.rev.roundTrips {
+		return res, nil
+	}
+	return c.dialogue(ctx, p, res.Input)
+}
+
+// dialogue asks the client, and reads again with its answers, until there are contents.
+func (c *call) dialogue(ctx context.Context, p *ReadParams, in *provider.InputRequired) (*ReadResult, error) {
+	wait, stop, err := c.beginAsking(ctx)
+	if err != nil {
+		return nil, c.unasked(err)
+	}
+	defer stop()
+	for range maxRounds {
+		if p.Inputs, err = c.ask(wait, in); err != nil {
+			return nil, c.unasked(err)
+		}
+		p.State = in.State
 		res, err := c.server.backend.Read(ctx, &c.caller, p)
 		if err != nil || res.Input == nil {
 			return res, err
 		}
-		if err := c.checkAsked(res.Input); err != nil {
-			return nil, err
+		in = res.Input
+		if err := c.checkAsked(in); err != nil {
+			return nil, c.unasked(err)
 		}
-		if c.rev.roundTrips {
-			return res, nil
-		}
-		if n == maxRounds {
-			return nil, provider.Errorf(provider.Unavailable, "the resource asked %d times and wants to ask again: read it again", maxRounds)
-		}
-		if wait == nil {
-			var stop func()
-			if wait, stop, err = c.beginAsking(ctx); err != nil {
-				return nil, err
-			}
-			defer stop()
-		}
-		if p.Inputs, err = c.ask(wait, res.Input); err != nil {
-			return nil, err
-		}
-		p.State = res.Input.State
 	}
+	return nil, c.unasked(provider.Errorf(provider.Unavailable, "the resource asked %d times and wants to ask again: read it again", maxRounds))
+}
+
+// unasked logs why a read could not be answered although the backend did its part, which has logged its own failures.
+func (c *call) unasked(err error) error {
+	level := slog.LevelInfo
+	if provider.CodeOf(err) == provider.Canceled {
+		level = slog.LevelDebug
+	}
+	c.server.log.Log(c.ctx, level, "a read could not ask its client for more", "uri", cut(c.uri, maxMessage), "revision", c.rev.name, "error", err)
+	return err
 }
 
 // beginAsking counts a read among those that wait for their clients. It gives back what the read holds and a person's time must not cost.

@@ -1,8 +1,10 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -163,6 +165,18 @@ func TestAskOfNobody(t *testing.T) {
 			t.Errorf("without a stream: %s", resp.Body)
 		}
 	})
+}
+
+// What the backend cannot log, since it has done its part, is one line too.
+func TestUnaskedIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	server := mcp.NewServer(&library{}, &mcp.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	c := connect(t, server, "ann")
+	c.read(t.Context(), nil, nil)
+	c.request(t.Context(), nil, nil, `{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"docs://a"}}`)
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "uri=docs://ask revision=2025-11-25") {
+		t.Errorf("the log says %s", got)
+	}
 }
 
 // Reads that wait are bounded, in all and by questions of one session; nobody else notices.

@@ -8,7 +8,9 @@
 //	resp := s.Handle(ctx, &mcp.Request{Message: m, Header: header, Stream: stream})
 //
 // Modern requests carry their revision and are answered by themselves. Legacy ones belong to a [Session], which initialize
-// begins: on a pipe it is the [Conn]'s, over HTTP it has an id. Both kinds may come over one connection.
+// begins: on a pipe it is the [Conn]'s, over HTTP it has an id. Both kinds may come over one connection. Where a read asks its
+// client for more, a modern one gets the question as its result and reads again; a legacy one is asked by a request of the
+// server's while the read waits, and the [Backend] sees the same in either case.
 //
 // # Errors
 //
