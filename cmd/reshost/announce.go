@@ -28,9 +28,13 @@ func writeBanner(w io.Writer, cfg *config.Config, addr net.Addr, providers []pro
 	if len(providers) == 0 {
 		fmt.Fprintf(w, "  no plugins: add some under plugins in %s\n", cfg.File())
 	}
+	sources := make(map[string]string, len(cfg.Plugins))
+	for i := range cfg.Plugins {
+		sources[cfg.Plugins[i].Name] = cfg.Plugins[i].Source
+	}
 	for i := range providers {
 		p := &providers[i]
-		fmt.Fprintf(w, "  %-12s %s (%s)\n", printable(p.Name), printable(strings.Join(schemesOf(p), " ")), cfg.Plugins[i].Source)
+		fmt.Fprintf(w, "  %-12s %s (%s)\n", printable(p.Name), printable(strings.Join(schemesOf(p), " ")), sources[p.Name])
 	}
 	fmt.Fprintf(w, "try it:\n  %s\n", curlLine(cfg, addr))
 }

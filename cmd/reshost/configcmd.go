@@ -31,7 +31,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 			if _, err := serverTLS(cfg); err != nil {
 				return err
 			}
-			s, err := a.openStack(cmd.Context(), cfg, a.logger(cfg, quietLevel), nil)
+			s, err := a.openReady(cmd.Context(), cfg)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"time"
 
@@ -118,9 +119,9 @@ func (a *app) writeJSON(v any) error {
 	return a.printf("\n")
 }
 
-// stdoutIsTerminal reports whether a person reads along.
-func (a *app) stdoutIsTerminal() bool {
-	f, ok := a.stdout.(*os.File)
+// isTerminal reports whether a person reads along.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
 	if !ok {
 		return false
 	}

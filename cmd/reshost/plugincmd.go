@@ -13,7 +13,6 @@ import (
 	"github.com/reshost/reshost/cmd/reshost/internal/atomicfile"
 	"github.com/reshost/reshost/cmd/reshost/internal/builtin"
 	"github.com/reshost/reshost/cmd/reshost/internal/config"
-	"github.com/reshost/reshost/cmd/reshost/internal/logging"
 	"github.com/reshost/reshost/host/wasmplugin"
 )
 
@@ -116,8 +115,7 @@ func (a *app) pluginLogger() *slog.Logger {
 	if level == "" {
 		level = quietLevel
 	}
-	_, noColor := a.env.Getenv("NO_COLOR")
-	return logging.New(a.stderr, &logging.Options{Level: level, Format: a.logFormat, NoColor: noColor})
+	return a.newLogger(level, a.logFormat)
 }
 
 // withRuntime opens a runtime for a command that has no configuration. It keeps compiled code where serve would.

@@ -25,7 +25,7 @@ func (a *app) withHost(ctx context.Context, f func(*host.Host) error) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.openStack(ctx, cfg, a.logger(cfg, quietLevel), nil)
+	s, err := a.openReady(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (a *app) read(ctx context.Context, h *host.Host, uri string) error {
 	}
 	for i := range r.Contents {
 		c := &r.Contents[i]
-		if !c.Text && a.stdoutIsTerminal() {
+		if !c.Text && isTerminal(a.stdout) {
 			return fmt.Errorf("%s is not text (%s, %d bytes): redirect stdout to a file, or use --json", c.URI, orUnknown(c.MIMEType), len(c.Body))
 		}
 		if len(r.Contents) > 1 {
@@ -177,7 +177,7 @@ func (a *app) read(ctx context.Context, h *host.Host, uri string) error {
 		if _, err := a.stdout.Write(c.Body); err != nil {
 			return err
 		}
-		if last := len(c.Body) - 1; i+1 == len(r.Contents) && a.stdoutIsTerminal() && last >= 0 && c.Body[last] != '\n' {
+		if last := len(c.Body) - 1; i+1 == len(r.Contents) && isTerminal(a.stdout) && last >= 0 && c.Body[last] != '\n' {
 			return a.printf("\n") // the prompt begins a line of its own; what is piped stays as it is
 		}
 		if i+1 < len(r.Contents) {

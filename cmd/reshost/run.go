@@ -32,6 +32,9 @@ type app struct {
 // run runs one command line and returns its exit code. It is the whole program; tests call it too.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: config.OS(), builtins: builtin.Embedded()}
+	if term, _ := a.env.Getenv("TERM"); isTerminal(stderr) && term != "dumb" {
+		a.stderr = &statusLine{w: stderr}
+	}
 	return a.run(ctx, args)
 }
 
@@ -181,8 +184,13 @@ func (a *app) logger(cfg *config.Config, least string) *slog.Logger {
 	if _, set := cfg.At("log.level"); !set && a.logLevel == "" && least != "" {
 		level = least
 	}
+	return a.newLogger(level, cfg.Log.Format)
+}
+
+func (a *app) newLogger(level, format string) *slog.Logger {
 	_, noColor := a.env.Getenv("NO_COLOR")
-	return logging.New(a.stderr, &logging.Options{Level: level, Format: cfg.Log.Format, NoColor: noColor})
+	_, terminal := a.stderr.(*statusLine)
+	return logging.New(a.stderr, &logging.Options{Level: level, Format: format, NoColor: noColor, Terminal: terminal})
 }
 
 // printf writes to stdout.

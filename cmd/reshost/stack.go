@@ -33,10 +33,11 @@ type stack struct {
 	plugins []*wasmplugin.Plugin
 }
 
-// openStack loads all plugins and adds them to a new host. When anything fails, everything is closed again, and the
-// error has one line for each plugin at fault.
+// openStack opens all plugins and adds them to a new host. They are compiled and started in the background: see ready. When a
+// check fails, everything is closed again, and the error has one line for each plugin at fault; an optional plugin is left
+// out.
 func (a *app) openStack(ctx context.Context, cfg *config.Config, log *slog.Logger, keys [][]byte) (*stack, error) {
-	configs, err := a.pluginConfigs(ctx, cfg)
+	configs, err := a.pluginConfigs(ctx, cfg, log)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +50,11 @@ func (a *app) openStack(ctx context.Context, cfg *config.Config, log *slog.Logge
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
+}
+
+// leaveOut says that an optional plugin is not served.
+func leaveOut(log *slog.Logger, p *config.Plugin, err error) {
+	log.Warn("an optional plugin is left out", "plugin", p.Name, "error", err)
 }
 
 func (a *app) newRuntime(ctx context.Context, cfg *config.Config, log *slog.Logger) (*wasmplugin.Runtime, error) {
@@ -83,16 +89,26 @@ func (s *stack) open(ctx context.Context, cfg *config.Config, log *slog.Logger, 
 		return err
 	}
 	s.host = h
-	loaded, err := s.load(ctx, cfg, configs)
+	opened, err := s.openPlugins(ctx, cfg, log, configs)
 	if err != nil {
 		return err
 	}
-	for i, p := range loaded {
-		if err := h.Add(p, providerOptions(&cfg.Plugins[i])); err != nil {
-			closeUnused(loaded[i:])
+	for i, p := range opened {
+		if p == nil {
+			continue
+		}
+		entry := &cfg.Plugins[i]
+		err := h.Add(p, providerOptions(entry))
+		switch {
+		case err == nil:
+			s.plugins = append(s.plugins, p)
+		case entry.Optional:
+			leaveOut(log, entry, err)
+			closeUnused([]*wasmplugin.Plugin{p})
+		default:
+			closeUnused(opened[i:])
 			return cfg.Errorf(pluginKeyAt(i), "%v%s", err, renameHint(err, p))
 		}
-		s.plugins = append(s.plugins, p)
 	}
 	return nil
 }
@@ -107,26 +123,67 @@ func renameHint(err error, p *wasmplugin.Plugin) string {
 	return ""
 }
 
-// load starts all plugins side by side: compiling one that is not cached takes seconds.
-func (s *stack) load(ctx context.Context, cfg *config.Config, configs []*wasmplugin.Config) ([]*wasmplugin.Plugin, error) {
-	loaded, errs := make([]*wasmplugin.Plugin, len(configs)), make([]error, len(configs))
+// openPlugins checks all plugins side by side. One that is left out is nil.
+func (s *stack) openPlugins(ctx context.Context, cfg *config.Config, log *slog.Logger, configs []*wasmplugin.Config) ([]*wasmplugin.Plugin, error) {
+	opened, errs := make([]*wasmplugin.Plugin, len(configs)), make([]error, len(configs))
 	var wg sync.WaitGroup
 	for i, c := range configs {
+		if c == nil {
+			continue
+		}
 		wg.Go(func() {
-			p, err := s.runtime.Load(ctx, c)
-			if err != nil {
+			p, err := s.runtime.Open(ctx, c)
+			switch entry := &cfg.Plugins[i]; {
+			case err == nil:
+				opened[i] = p
+			case entry.Optional:
+				leaveOut(log, entry, err)
+			default:
 				errs[i] = cfg.Errorf(pluginKeyAt(i), "%v", err)
-				return
 			}
-			loaded[i] = p
 		})
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
-		closeUnused(loaded)
+		closeUnused(opened)
 		return nil, err
 	}
-	return loaded, nil
+	return opened, nil
+}
+
+// ready waits until all plugins answer, for commands that run for a moment. One that does not is an error, save when it is
+// optional.
+func (s *stack) ready(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
+	var errs []error
+	for _, p := range s.plugins {
+		err := p.Ready(ctx)
+		if err == nil {
+			continue
+		}
+		i := slices.IndexFunc(cfg.Plugins, func(e config.Plugin) bool { return e.Name == p.Status().Name })
+		if entry := &cfg.Plugins[i]; entry.Optional {
+			log.Warn("an optional plugin does not answer", "plugin", entry.Name, "error", err)
+		} else {
+			errs = append(errs, cfg.Errorf(pluginKeyAt(i), "plugin %s (%s): %v", entry.Name, entry.Source, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// openReady is openStack for commands that run for a moment.
+func (a *app) openReady(ctx context.Context, cfg *config.Config) (*stack, error) {
+	log := a.logger(cfg, quietLevel)
+	s, err := a.openStack(ctx, cfg, log, nil)
+	if err != nil {
+		return nil, err
+	}
+	stop := a.showProgress(s.runtime)
+	err = s.ready(ctx, cfg, log)
+	stop()
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
 }
 
 // closeUnused closes plugins that no host took over.
@@ -180,15 +237,19 @@ func providerOptions(p *config.Plugin) *host.ProviderOptions {
 }
 
 // pluginConfigs turns the entries of the configuration into what the runtime loads. What can be seen to be wrong without
-// running anything is reported for all entries at once.
-func (a *app) pluginConfigs(ctx context.Context, cfg *config.Config) ([]*wasmplugin.Config, error) {
+// running anything is reported for all entries at once; an optional one with mistakes is nil.
+func (a *app) pluginConfigs(ctx context.Context, cfg *config.Config, log *slog.Logger) ([]*wasmplugin.Config, error) {
 	configs, errs := make([]*wasmplugin.Config, len(cfg.Plugins)), []error(nil)
 	for i := range cfg.Plugins {
 		c, err := a.pluginConfig(ctx, cfg, i)
-		if err != nil {
+		switch {
+		case err == nil:
+			configs[i] = c
+		case cfg.Plugins[i].Optional:
+			leaveOut(log, &cfg.Plugins[i], err)
+		default:
 			errs = append(errs, err)
 		}
-		configs[i] = c
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -96,6 +96,8 @@ type compileJob struct {
 	wasm []byte // the rewritten module
 	// begun, where it is set, is called when the work begins, after the wait for others'. It returns a context that bounds it.
 	begun func(ctx context.Context) (context.Context, context.CancelFunc)
+	// entered is told where the work is.
+	entered func(State)
 	// stored says that nothing had to be compiled.
 	stored bool
 }
@@ -115,6 +117,7 @@ func (c *codeCache) compile(ctx context.Context, e *codeEntry, job *compileJob) 
 		ctx, end = job.begun(ctx)
 		defer end()
 	}
+	job.entered(StateCompiling)
 	if e.cache == nil {
 		e.cache, code, err = c.obtain(ctx, e.digest, job)
 	} else {
@@ -136,6 +139,7 @@ func (c *codeCache) obtain(ctx context.Context, digest string, job *compileJob) 
 		job.stored = true
 		return cc, code, nil
 	}
+	c.log.Info("compiling", "plugin", job.name)
 	cc, code, err := c.compileToDisk(ctx, digest, job, c.store.scratch)
 	if err == nil || !isDiskError(err) {
 		return cc, code, err

@@ -11,6 +11,18 @@
 //	if err != nil { ... }
 //	err = h.Add(p, nil) // h is a *host.Host; Example_host is the whole of it
 //
+// Load waits until the plugin answers. [Runtime.Open] does not: the plugin can be served at once, states what its manifest
+// says, and is compiled and started in the background. One that cannot be is unavailable, and tried again; see [Status].
+//
+// # Compiling
+//
+// The engine cannot be interrupted while it compiles. For modules of strangers give [Options] a [Compiler], such as a
+// [ChildCompiler] of the same program, whose main begins with
+//
+//	if len(os.Args) > 1 && os.Args[1] == "compile" {
+//		os.Exit(wasmplugin.CompileChild(os.Args[2:], os.Stdin, os.Stdout))
+//	}
+//
 // # Isolation
 //
 // Under "reset", the default, an instance's memory and globals are put back after each call to what they were after

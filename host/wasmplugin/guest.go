@@ -17,11 +17,24 @@ import (
 // instance is there, so that the deadline it states is what is left. An error is a *provider.Error: there was no instance,
 // or the run was cut short.
 func (p *Plugin) run(ctx context.Context, c *call, caller *provider.Caller, request func(abi.Common) []byte) (abi.Status, error) {
-	if p.limits.Timeout >= 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, p.limits.Timeout)
-		defer cancel()
+	ctx, cancel := p.timed(ctx)
+	defer cancel()
+	if err := p.await(ctx); err != nil {
+		return 0, p.failed(ctx, c, err)
 	}
+	return p.runNow(ctx, c, caller, request)
+}
+
+// timed bounds a call, or a start, by the plugin's limit.
+func (p *Plugin) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+	if p.limits.Timeout < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, p.limits.Timeout)
+}
+
+// runNow is run for a plugin that is ready, or on its way there, and within the bounds of ctx.
+func (p *Plugin) runNow(ctx context.Context, c *call, caller *provider.Caller, request func(abi.Common) []byte) (abi.Status, error) {
 	inst, err := p.pool.acquire(ctx)
 	if err != nil {
 		return 0, p.failed(ctx, c, err)
@@ -184,6 +197,9 @@ func vars(in []provider.Var) []abi.Var {
 func (p *Plugin) List(ctx context.Context, req *provider.ListRequest) (*provider.ListResult, error) {
 	if !p.manifest.List {
 		return nil, provider.Errorf(provider.Unsupported, "listing is not supported")
+	}
+	if err := p.listable(ctx); err != nil {
+		return nil, p.failed(ctx, nil, err)
 	}
 	items := max(req.PageSize, 1)
 	if p.limits.PageItems >= 0 {

@@ -210,15 +210,31 @@ func digestOf(wasm []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Load checks, compiles and starts a plugin. The error is one line: what is wrong, and what to do about it.
-//
-// Load returns when the first instance has started, so that a plugin which cannot start is known at once. ctx bounds the
-// wait; a compilation that was begun runs to its end all the same, since the engine cannot be interrupted there.
+// Load checks, compiles and starts a plugin, and waits for that. The error is one line: what is wrong, and what to do about
+// it. ctx bounds the wait.
 func (r *Runtime) Load(ctx context.Context, cfg *Config) (*Plugin, error) {
+	p, err := r.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Ready(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", where(cfg), err), p.Close(context.WithoutCancel(ctx)))
+	}
+	return p, nil
+}
+
+// Open checks a plugin and returns it while it is compiled and started in the background. The error is one line: what is
+// wrong with the module or its configuration, and what to do about it.
+//
+// The plugin can be served at once: it states what its manifest says. Calls wait until it is ready; a list, which would
+// wait for one plugin in the place of all, is answered unavailable meanwhile, and reported as changed afterwards. A plugin that
+// cannot be compiled or started answers unavailable, and is tried again, ever more seldom: see [Plugin.Status], [Plugin.Ready]
+// and [Plugin.Retry].
+func (r *Runtime) Open(_ context.Context, cfg *Config) (*Plugin, error) {
 	if cfg == nil {
 		return nil, errors.New("wasmplugin: no configuration")
 	}
-	p, err := r.load(ctx, cfg)
+	p, err := r.open(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", where(cfg), err)
 	}
@@ -238,50 +254,29 @@ func where(cfg *Config) string {
 	return "plugin"
 }
 
-func (r *Runtime) load(ctx context.Context, cfg *Config) (*Plugin, error) {
+func (r *Runtime) open(cfg *Config) (*Plugin, error) {
 	pl, problems, err := makePlan(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if len(problems) > 0 {
-		pl.close()
-		if n := len(problems) - 1; n > 0 {
-			return nil, fmt.Errorf("%w (and %d more: see `reshost plugin inspect`)", problems[0], n)
-		}
-		return nil, problems[0]
+	if n := len(problems) - 1; n > 0 {
+		err = fmt.Errorf("%w (and %d more: see `reshost plugin inspect`)", problems[0], n)
+	} else if n == 0 {
+		err = problems[0]
 	}
-	p, err := r.begin(ctx, pl)
 	if err != nil {
 		pl.close()
 		return nil, err
 	}
-	if err := p.first(ctx); err != nil {
-		return nil, errors.Join(err, p.Close(context.WithoutCancel(ctx)))
+	p := newPlugin(r, pl)
+	if err := r.add(p); err != nil {
+		pl.close()
+		return nil, err
 	}
 	for _, w := range pl.warnings {
 		p.log.log.Warn(w)
 	}
-	return p, nil
-}
-
-// begin compiles the module and registers the plugin. Nothing runs yet.
-func (r *Runtime) begin(ctx context.Context, pl *plan) (*Plugin, error) {
-	p := newPlugin(r, pl)
-	if err := r.add(p); err != nil {
-		return nil, err
-	}
-	entry := r.code.acquire(digestOf(pl.metered.Wasm))
-	code, err := r.compile(ctx, entry, &compileJob{name: p.name, wasm: pl.metered.Wasm})
-	if err != nil {
-		r.remove(p)
-		return nil, err
-	}
-	p.entry, p.code = entry, code
-	if err := pl.link.instantiate(ctx, code.runtime); err != nil {
-		err = errors.Join(err, r.code.release(ctx, entry, code))
-		r.remove(p)
-		return nil, err
-	}
+	p.prep.work.Go(p.prepareInBackground)
 	return p, nil
 }
 

@@ -64,11 +64,15 @@ func (r *Runtime) describeModule(ctx context.Context, info *moduleInfo, wasm []b
 	if err := pl.meter(wasm); err != nil {
 		return nil, err
 	}
-	p, err := r.begin(ctx, pl)
-	if err != nil {
+	p := newPlugin(r, pl)
+	if err := r.add(p); err != nil {
 		return nil, err
 	}
-	text, err := p.describeOnce(ctx)
+	var text []byte
+	err := p.compile(ctx)
+	if err == nil {
+		text, err = p.describeOnce(ctx)
+	}
 	return text, errors.Join(err, p.Close(context.WithoutCancel(ctx)))
 }
 

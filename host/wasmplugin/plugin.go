@@ -110,11 +110,18 @@ type Plugin struct {
 	started     time.Time
 	fs          *guestFS
 
-	entry *codeEntry
-	code  *compiled
-	pool  *pool
+	// prep compiles and starts the plugin. plan is for that, nil afterwards; entry and code are what it gives. adopted says
+	// that the first instance is the pool's.
+	prep    *preparation
+	plan    *plan
+	entry   *codeEntry
+	code    *compiled
+	adopted bool
+	pool    *pool
 
 	served atomic.Pointer[served]
+	// told is what Info said last.
+	told   atomic.Pointer[served]
 	events atomic.Pointer[sinkOfEvents]
 	gate   eventGate
 	poll   *poller // nil: there is nothing to poll
@@ -140,7 +147,8 @@ func newPlugin(r *Runtime, pl *plan) *Plugin {
 		grants: pl.cfg.Grants, isolation: pl.isolation, globals: pl.metered.Globals, killed: make(chan struct{}), turns: pluginTurns(r.turns),
 		exports: map[string]bool{}, memoryLimit: pl.memoryLimit(), fs: pl.fs, started: time.Now(),
 		budget: &budget{limit: pl.limits.TotalMemory, parent: &r.memory},
-		log:    newPluginLog(r.opts.Logger.With("plugin", pl.cfg.Name), pl.limits.LogLines),
+		prep:   newPreparation(), plan: pl,
+		log: newPluginLog(r.opts.Logger.With("plugin", pl.cfg.Name), pl.limits.LogLines),
 	}
 	for _, e := range pl.info.exports {
 		if e.kind == kindFunc {
@@ -170,23 +178,13 @@ func newPlugin(r *Runtime, pl *plan) *Plugin {
 // first starts the first instance, so that a plugin that cannot start is known at once, and asks a dynamic plugin what it
 // serves.
 func (p *Plugin) first(ctx context.Context) error {
-	if p.limits.Timeout >= 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, p.limits.Timeout)
-		defer cancel()
-	}
-	inst, err := p.newInstance(ctx, start{urgent: true})
-	if err != nil {
-		return err
-	}
-	if p.isolation == abi.IsolationReset {
-		p.began = inst.snapshot()
-		if err := inst.begin(p.began); err != nil {
-			inst.close()
+	ctx, cancel := p.timed(ctx)
+	defer cancel()
+	if !p.adopted {
+		if err := p.adoptFirst(ctx); err != nil {
 			return err
 		}
 	}
-	p.pool.adopt(inst)
 	if p.manifest.Dynamic {
 		if err := p.describe(ctx); err != nil {
 			return err
@@ -196,11 +194,31 @@ func (p *Plugin) first(ctx context.Context) error {
 	return nil
 }
 
+// adoptFirst starts an instance and keeps what it was, for the others to begin with.
+func (p *Plugin) adoptFirst(ctx context.Context) error {
+	inst, err := p.newInstance(ctx, start{urgent: true})
+	if err != nil {
+		return err
+	}
+	if p.isolation == abi.IsolationReset {
+		began := inst.snapshot()
+		if err := inst.begin(began); err != nil {
+			inst.close()
+			began.close()
+			return err
+		}
+		p.began = began
+	}
+	p.pool.adopt(inst)
+	p.adopted = true
+	return nil
+}
+
 // describe runs rh_describe and serves what it says from now on.
 func (p *Plugin) describe(ctx context.Context) error {
 	s := &describeSink{}
 	c := &call{export: abi.ExportDescribe, sink: s, served: p.served.Load()}
-	status, err := p.run(ctx, c, nil, func(abi.Common) []byte { return initRequest(false) })
+	status, err := p.runNow(ctx, c, nil, func(abi.Common) []byte { return initRequest(false) })
 	if err != nil {
 		return err
 	}
@@ -244,7 +262,9 @@ func (p *Plugin) describeAgain() {
 	}
 	p.background.Go(func() {
 		p.describing.Store(false)
-		if err := p.describe(context.Background()); err != nil {
+		ctx, cancel := p.timed(context.Background())
+		defer cancel()
+		if err := p.describe(ctx); err != nil {
 			p.log.log.Warn("the plugin's resources could not be asked anew", "error", err)
 			return
 		}
@@ -256,7 +276,9 @@ func (p *Plugin) describeAgain() {
 
 // Info states what the plugin serves, under effective names.
 func (p *Plugin) Info() provider.Info {
-	info := p.served.Load().info
+	served := p.served.Load()
+	p.told.Store(served)
+	info := served.info
 	info.Watch = p.poll != nil
 	return info
 }
@@ -268,7 +290,18 @@ func (p *Plugin) Manifest() *Manifest { return p.manifest }
 func (p *Plugin) Isolation() string { return p.isolation }
 
 // Attach hands over the sink for changes.
-func (p *Plugin) Attach(e provider.Events) { p.events.Store(&sinkOfEvents{e}) }
+func (p *Plugin) Attach(e provider.Events) {
+	p.events.Store(&sinkOfEvents{e})
+	if p.toldOtherwise() { // it became ready since
+		e.ListChanged()
+	}
+}
+
+// toldOtherwise reports whether Info has said what is not so any more.
+func (p *Plugin) toldOtherwise() bool {
+	told := p.told.Load()
+	return told != nil && told != p.served.Load()
+}
 
 // Watch asks that a change of uri be reported. It returns once the plugin has been polled with it.
 func (p *Plugin) Watch(ctx context.Context, uri string) error {
@@ -294,6 +327,8 @@ func (p *Plugin) Close(ctx context.Context) error {
 
 func (p *Plugin) shut(ctx context.Context) error {
 	defer p.runtime.remove(p)
+	p.prep.stop()
+	p.prep.work.Wait()
 	p.gate.close()
 	if p.poll != nil {
 		p.poll.close()
@@ -308,6 +343,9 @@ func (p *Plugin) shut(ctx context.Context) error {
 	p.began.close()
 	if p.fs != nil {
 		p.fs.fs.Close()
+	}
+	if p.code == nil {
+		return err
 	}
 	// The code outlives the last run.
 	return errors.Join(err, p.runtime.code.release(after, p.entry, p.code))

@@ -105,7 +105,7 @@ type Limits struct {
 type Plugin struct {
 	Name            string            `key:"name" required:"true" example:"handbook" doc:"Name of this entry: letters, digits, -, _ and ., at most 64."`
 	Source          string            `key:"source" required:"true" example:"builtin:docs" doc:"Where the plugin comes from: builtin:NAME for one that reshost carries (see reshost plugin list), or file:PATH for a .wasm file."`
-	Optional        bool              `key:"optional" soon:"true" doc:"Start without this plugin when it cannot be loaded."`
+	Optional        bool              `key:"optional" doc:"Start without this plugin when its checks fail, such as a file that is not there or a grant that it needs; the log says so. Without it they stop the start. A plugin that fails later, when it is compiled or started, answers unavailable and is tried again, optional or not."`
 	Schemes         map[string]string `key:"schemes" example:"{ docs: handbook }" doc:"Renames the plugin's URI schemes: its own name to the one that clients see. A plugin that serves any scheme is told here which."`
 	Only            []string          `key:"only" example:"[\"handbook://\"]" doc:"Claims only URIs with one of these prefixes, so that two plugins can share a scheme."`
 	Isolation       string            `key:"isolation" enum:"reset|shared|fresh" doc:"How calls are kept apart: reset restores the plugin's memory after each call, fresh starts a new instance for each, shared lets calls meet. Default: what the plugin asks for, at least reset."`

@@ -36,6 +36,8 @@ type Options struct {
 	Format string
 	// NoColor keeps colour out even where w is a terminal.
 	NoColor bool
+	// Terminal says that what is written to w comes to a terminal, where w itself is no file.
+	Terminal bool
 }
 
 // New returns a logger that writes to w: in colour only when w is a terminal.
@@ -50,6 +52,9 @@ func New(w io.Writer, opts *Options) *slog.Logger {
 	}
 	if _, ok := w.(*os.File); ok && !opts.NoColor && !o.JSONFormat {
 		o.Color, o.ColorHeaderOnly = hclog.AutoColor, true
+	}
+	if opts.Terminal && !opts.NoColor && !o.JSONFormat {
+		o.Color, o.ColorHeaderOnly = hclog.ForceColor, true
 	}
 	return slog.New(&handler{log: hclog.New(o)})
 }
