@@ -172,7 +172,7 @@ func (j *completeJob) ask(ctx context.Context) (*provider.CompleteResult, error)
 		return nil, err
 	}
 	req := &provider.CompleteRequest{
-		Caller:   provider.Caller{Principal: j.caller.principal, Meta: meta},
+		Caller:   provider.Caller{Principal: j.caller.principal, Meta: meta, Remote: j.caller.remote},
 		Template: j.tmpl.spec.URITemplate, TemplateIndex: j.tmpl.index,
 		Argument: j.req.Argument, Value: j.req.Value, Context: j.known,
 	}

@@ -279,7 +279,7 @@ func (w *walk) callList(v *view, meta provider.JSON) (res *provider.ListResult, 
 		want = w.maxItems - w.items
 	}
 	req := &provider.ListRequest{
-		Caller: provider.Caller{Principal: w.caller.principal, Meta: meta},
+		Caller: provider.Caller{Principal: w.caller.principal, Meta: meta, Remote: w.caller.remote},
 		Cursor: bytes.Clone(w.at.token), PageSize: want + w.at.offset,
 	}
 	w.calls++

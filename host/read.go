@@ -153,7 +153,7 @@ func (j *readJob) ask(ctx context.Context) (*provider.ReadResult, error) {
 	}
 	text, index := j.route.templateText()
 	req := &provider.ReadRequest{
-		Caller: provider.Caller{Principal: j.caller.principal, Meta: meta},
+		Caller: provider.Caller{Principal: j.caller.principal, Meta: meta, Remote: j.caller.remote},
 		URI:    j.route.asked, Template: text, TemplateIndex: index, Vars: j.route.vars,
 		MaxBytes: j.opts.Limits.ReadBytes,
 		State:    j.state, Inputs: j.req.Inputs, InputMethods: j.req.InputMethods,

@@ -97,6 +97,9 @@ type Caller struct {
 	Principal *Principal
 	// Meta holds the request's `_meta` keys that the operator granted, a JSON object; nil for none.
 	Meta JSON
+	// Remote is a client's address, "" on stdio and in process. It is for telling anonymous callers apart where something is
+	// counted: no result may depend on it.
+	Remote string
 }
 
 // Var is one variable of a matched template, decoded once. A variable that the URI does not define is absent.

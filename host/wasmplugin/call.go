@@ -19,7 +19,14 @@ type call struct {
 	// export is the name of the export that runs; "" for _initialize and a start function.
 	export  string
 	request []byte
-	out     *output
+	out     *output // the instance's: not to be touched once the run is over
+	// stderr is the end of what the guest wrote there, once the run is over.
+	stderr string
+	// about is the URI or template that the call is about; "" for a list. outcome is what the call tells about the plugin, and
+	// ran says that its guest has computed: both are for the breaker.
+	about   string
+	outcome sign
+	ran     bool
 	// sink takes the records that this export may emit; nil takes none.
 	sink sink
 	// served is what the plugin serves during this call.
@@ -95,6 +102,7 @@ func (c *call) close() {
 		c.files = nil
 	}
 	c.out.flush()
+	c.stderr = c.out.takeTail()
 }
 
 // reject refuses a record and says why in the log.

@@ -22,6 +22,11 @@ func (p *Plugin) run(ctx context.Context, c *call, caller *provider.Caller, requ
 	if err := p.await(ctx); err != nil {
 		return 0, p.failed(ctx, c, err)
 	}
+	passed, err := p.breaker.enter(caller, c.export, c.about)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { p.breaker.leave(passed, c.outcome) }()
 	return p.runNow(ctx, c, caller, request)
 }
 
@@ -37,6 +42,9 @@ func (p *Plugin) timed(ctx context.Context) (context.Context, context.CancelFunc
 func (p *Plugin) runNow(ctx context.Context, c *call, caller *provider.Caller, request func(abi.Common) []byte) (abi.Status, error) {
 	inst, err := p.pool.acquire(ctx)
 	if err != nil {
+		if errors.As(err, new(*guestFailure)) || errors.As(err, new(*startError)) {
+			c.outcome = failed
+		}
 		return 0, p.failed(ctx, c, err)
 	}
 	fate := discard
@@ -45,12 +53,26 @@ func (p *Plugin) runNow(ctx context.Context, c *call, caller *provider.Caller, r
 	defer c.close()
 	c.request = request(p.common(ctx, caller))
 	status, err := p.invoke(ctx, inst, c)
+	c.outcome = c.outcomeOf(err)
 	fate = inst.fate(p.isolation, err)
 	if err != nil {
 		return 0, p.failed(ctx, c, err)
 	}
 	p.report(&c.changes)
 	return status, nil
+}
+
+// outcomeOf says what a run tells about the plugin. One that was cut short, save by its deadline, or that did not come to
+// its turn, tells nothing.
+func (c *call) outcomeOf(err error) sign {
+	stop := interruption(err)
+	switch {
+	case err == nil:
+		return worked
+	case stop == nil, c.ran && errors.Is(stop, context.DeadlineExceeded):
+		return failed
+	}
+	return neither
 }
 
 // failed makes a *provider.Error of what kept a run from returning.
@@ -145,7 +167,7 @@ func (p *Plugin) Read(ctx context.Context, req *provider.ReadRequest) (*provider
 	if req.MaxBytes > 0 && (s.maxBytes < 0 || req.MaxBytes < s.maxBytes) {
 		s.maxBytes = req.MaxBytes
 	}
-	c := &call{export: abi.ExportRead, sink: s, served: p.served.Load(), clientLog: req.Log}
+	c := &call{export: abi.ExportRead, sink: s, about: req.URI, served: p.served.Load(), clientLog: req.Log}
 	status, err := p.run(ctx, c, &req.Caller, func(common abi.Common) []byte {
 		return p.readRequest(req, common, s.maxBytes)
 	})
@@ -232,7 +254,7 @@ func (p *Plugin) Complete(ctx context.Context, req *provider.CompleteRequest) (*
 		return nil, provider.Errorf(provider.Unsupported, "completion is not supported")
 	}
 	s := &completeSink{}
-	c := &call{export: abi.ExportComplete, sink: s, served: p.served.Load()}
+	c := &call{export: abi.ExportComplete, about: req.Template, sink: s, served: p.served.Load()}
 	status, err := p.run(ctx, c, &req.Caller, func(common abi.Common) []byte {
 		return (&abi.CompleteRequest{
 			Common: common, URITemplate: req.Template, TemplateIndex: p.templateIndex(req.Template, req.TemplateIndex),
@@ -256,7 +278,7 @@ func (p *Plugin) Complete(ctx context.Context, req *provider.CompleteRequest) (*
 // fault is a guest that broke the contract: the client learns nothing but that something is wrong.
 func (c *call) fault(err error) error {
 	return provider.Wrap(provider.Internal, &guestFailure{
-		plugin: c.plugin.name, export: c.export, err: err, stderr: safeText(c.out.takeTail(), maxTail),
+		plugin: c.plugin.name, export: c.export, err: err, stderr: safeText(c.stderr, maxTail),
 	}, "")
 }
 

@@ -132,6 +132,7 @@ func (p *Plugin) execute(ctx context.Context, inst *instance, c *call, export st
 		return p.trapped(inst, export, &interrupted{err})
 	}
 	defer c.giveTurn()
+	c.ran = true
 	inst.counters.refill()
 	c.fuel = inst.counters.fuel
 	if err := fn.CallWithStack(withCall(ctx, c), results); err != nil {

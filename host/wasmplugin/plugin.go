@@ -127,6 +127,7 @@ type Plugin struct {
 	poll   *poller // nil: there is nothing to poll
 	// describing says that rh_describe is about to run again.
 	describing atomic.Bool
+	breaker    *breaker
 	background sync.WaitGroup
 	turns      turns
 	// killed is closed to end all runs at their next look at the clock.
@@ -158,6 +159,7 @@ func newPlugin(r *Runtime, pl *plan) *Plugin {
 	for _, m := range pl.info.memories {
 		p.minPages = m.min
 	}
+	p.breaker = newBreaker(p.log.log)
 	p.gate.rate = pl.limits.EventRate
 	p.poll = newPoller(p)
 	p.served.Store(pl.served)

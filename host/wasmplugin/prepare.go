@@ -40,10 +40,12 @@ type Status struct {
 	// Reason of StateFailed, in one line, and when it is tried again without anybody's doing.
 	Reason  string
 	RetryAt time.Time
+	// Breaker of a plugin that is ready; while it is not closed, RetryAt is the end of the plugin's rest.
+	Breaker BreakerState
 }
 
 // Available reports whether calls reach the plugin.
-func (s *Status) Available() bool { return s.State == StateReady }
+func (s *Status) Available() bool { return s.State == StateReady && s.Breaker != BreakerOpen }
 
 // How long a plugin that failed rests before it is tried again, twice as long after each failure. What does not compile is
 // unlikely to do so later, and costs more to find out.
@@ -302,9 +304,12 @@ func (p *Plugin) Status() Status {
 	r := p.prep
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Status{Name: p.name, State: r.state, Since: r.since, RetryAt: r.retryAt}
+	s := Status{Name: p.name, State: r.state, Since: r.since, RetryAt: r.retryAt, Breaker: BreakerClosed}
 	if r.err != nil {
 		s.Reason = r.err.Error()
+	}
+	if r.state == StateReady {
+		s.Breaker, s.RetryAt = p.breaker.status()
 	}
 	return s
 }
