@@ -19,10 +19,10 @@ import (
 func (a *app) pluginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		SuggestionsMinimumDistance: 2,
-		Use:                        "plugin", Short: "Pack and look at plugins",
+		Use:                        "plugin", Short: "Pack, compile and look at plugins",
 		Args: noCommand, RunE: help,
 	}
-	cmd.AddCommand(a.pluginListCommand(), a.pluginInspectCommand(), a.pluginPackCommand())
+	cmd.AddCommand(a.pluginListCommand(), a.pluginInspectCommand(), a.pluginPackCommand(), a.pluginCompileCommand())
 	return cmd
 }
 

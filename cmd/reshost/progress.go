@@ -49,7 +49,7 @@ const progressLook = 200 * time.Millisecond
 
 // showProgress says on a terminal which plugins are being compiled and started. It ends when none is any more, or with the
 // function that it returns.
-func (a *app) showProgress(rt *wasmplugin.Runtime) (stop func()) {
+func (a *app) showProgress(status func() []wasmplugin.Status) (stop func()) {
 	line, ok := a.stderr.(*statusLine)
 	if !ok {
 		return func() {}
@@ -67,7 +67,7 @@ func (a *app) showProgress(rt *wasmplugin.Runtime) (stop func()) {
 				return
 			case <-look.C:
 			}
-			text := progressText(rt.Status(), time.Since(began))
+			text := progressText(status(), time.Since(began))
 			if line.set(text); text == "" {
 				return
 			}

@@ -86,7 +86,7 @@ func (a *app) serveStdio(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	log.Info("serving on stdio", "server", cfg.Server.Name, "plugins", len(s.plugins))
-	defer a.showProgress(s.runtime)()
+	defer a.showProgress(s.runtime.Status)()
 	err = s.host.ServeStdio(ctx, a.stdin, a.stdout)
 	if ctx.Err() != nil {
 		err = nil // asked to end
@@ -116,7 +116,7 @@ func (a *app) serveHTTP(ctx context.Context, cfg *config.Config) error {
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	a.announce(cfg, ln.Addr(), s, log)
-	defer a.showProgress(s.runtime)()
+	defer a.showProgress(s.runtime.Status)()
 	return a.serveUntilDone(ctx, srv, ln, s, log)
 }
 

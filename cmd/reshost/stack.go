@@ -177,7 +177,7 @@ func (a *app) openReady(ctx context.Context, cfg *config.Config) (*stack, error)
 	if err != nil {
 		return nil, err
 	}
-	stop := a.showProgress(s.runtime)
+	stop := a.showProgress(s.runtime.Status)
 	err = s.ready(ctx, cfg, log)
 	stop()
 	if err != nil {

@@ -94,6 +94,12 @@ func engineName(probe string) (string, error) {
 // path is where an entry stands.
 func (s *codeStore) path(digest string) string { return filepath.Join(s.root, s.engine, digest) }
 
+// has reports whether an entry is there.
+func (s *codeStore) has(digest string) bool {
+	_, err := os.Lstat(s.path(digest))
+	return err == nil
+}
+
 // scratch makes a new folder for something to be published, and elsewhere one for what cannot be.
 func (s *codeStore) scratch() (string, error) {
 	if s.root == "" {

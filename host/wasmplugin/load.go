@@ -241,6 +241,36 @@ func (r *Runtime) Open(_ context.Context, cfg *Config) (*Plugin, error) {
 	return p, nil
 }
 
+// Compile checks a plugin and leaves its compiled code in the cache folder, for a later Load or Open. Nothing of it runs. It
+// reports whether the code was there already.
+func (r *Runtime) Compile(ctx context.Context, cfg *Config) (stored bool, err error) {
+	if r.opts.CacheDir == "" {
+		return false, errors.New("there is no folder to keep compiled code in")
+	}
+	pl, problems, err := makePlan(cfg)
+	if err == nil {
+		pl.close()
+		err = firstProblem(problems)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", where(cfg), err)
+	}
+	digest := digestOf(pl.metered.Wasm)
+	entry := r.code.acquire(digest)
+	job := &compileJob{name: pl.cfg.Name, wasm: pl.metered.Wasm, entered: func(State) {}}
+	code, err := r.compile(ctx, entry, job)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", where(cfg), err)
+	}
+	if err := r.code.release(context.WithoutCancel(ctx), entry, code); err != nil {
+		return false, fmt.Errorf("%s: %w", where(cfg), err)
+	}
+	if !r.code.store.has(digest) {
+		return false, fmt.Errorf("%s: its compiled code was not kept: the log says why", where(cfg))
+	}
+	return job.stored, nil
+}
+
 // where names a plugin in messages.
 func where(cfg *Config) string {
 	switch {
@@ -259,12 +289,7 @@ func (r *Runtime) open(cfg *Config) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := len(problems) - 1; n > 0 {
-		err = fmt.Errorf("%w (and %d more: see `reshost plugin inspect`)", problems[0], n)
-	} else if n == 0 {
-		err = problems[0]
-	}
-	if err != nil {
+	if err := firstProblem(problems); err != nil {
 		pl.close()
 		return nil, err
 	}
@@ -278,6 +303,17 @@ func (r *Runtime) open(cfg *Config) (*Plugin, error) {
 	}
 	p.prep.work.Go(p.prepareInBackground)
 	return p, nil
+}
+
+// firstProblem makes one line of what keeps a module from loading; nil where nothing does.
+func firstProblem(problems []error) error {
+	switch n := len(problems) - 1; {
+	case n < 0:
+		return nil
+	case n > 0:
+		return fmt.Errorf("%w (and %d more: see `reshost plugin inspect`)", problems[0], n)
+	}
+	return problems[0]
 }
 
 // compile waits for the compiled code. It takes over the caller's use of the entry: when it fails, that is released.
