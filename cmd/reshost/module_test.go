@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/reshost/reshost/abi"
 )
@@ -30,7 +31,19 @@ func testModules() map[string][]byte {
 			`"required":["path"],"additionalProperties":false}}}}`)),
 		"schema-elsewhere.wasm": module(manifest(`"name":"tiny"`, `"name":"tiny","config_schema":{"$ref":"https://example.test/schema"}`)),
 		"no-read.wasm":          moduleOf(good, false),
+		"asks.wasm": module(manifest(`"name":"tiny"`, `"name":"tiny","poll_ms":2500,"dynamic":true,"isolation":"fresh",`+
+			`"limits":{"timeout_ms":1500,"memory":1048576},"capabilities":[{"name":"kv","reason":"counts","optional":true}]`)),
+		"bomb.wasm":      replaceOnce(string(module(good)), "\x0a\x06\x01\x04\x00\x41\x01\x0b", "\x0a\x0a\x01\x08\x01\xff\xff\x03\x7f\x41\x01\x0b"),
+		"extism.wasm":    module("", "extism:host/env.input_length"),
+		"component.wasm": []byte("\x00asm\x0d\x00\x01\x00"),
+		"command.wasm":   command(),
 	}
+}
+
+// command returns a module that exports _start alone.
+func command() []byte {
+	return slices.Concat([]byte("\x00asm\x01\x00\x00\x00"), section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"),
+		section(7, "\x01"+vec(abi.ExportStart)+"\x00\x00"), section(10, "\x01\x02\x00\x0b"))
 }
 
 func replaceOnce(s, old, new string) []byte {

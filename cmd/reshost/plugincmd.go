@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -134,17 +135,27 @@ func (a *app) withRuntime(ctx context.Context, f func(*wasmplugin.Runtime) error
 // inspectJSON is the form of `plugin inspect --json`.
 type inspectJSON struct {
 	pluginJSON
-	ABI       string         `json:"abi"`
-	Size      int            `json:"size"`
-	Digest    string         `json:"digest"`
-	Isolation string         `json:"isolation"`
-	Resources []resourceJSON `json:"resources"`
-	Templates []resourceJSON `json:"resourceTemplates"`
-	List      bool           `json:"list"`
-	Exports   []string       `json:"exports"`
-	Imports   []string       `json:"imports"`
-	Problems  []string       `json:"problems"`
-	Warnings  []string       `json:"warnings"`
+	ABI       string `json:"abi"`
+	Size      int    `json:"size"`
+	Digest    string `json:"digest"`
+	Isolation string `json:"isolation"`
+	// IsolationReason says why it is this one.
+	IsolationReason string         `json:"isolationReason"`
+	Resources       []resourceJSON `json:"resources"`
+	Templates       []resourceJSON `json:"resourceTemplates"`
+	List            bool           `json:"list"`
+	// Dynamic says that resources and templates are asked of the running plugin. The three after it are 0 where the plugin does
+	// not say.
+	Dynamic       bool  `json:"dynamic"`
+	PollMillis    int64 `json:"pollMs,omitzero"`
+	TimeoutMillis int64 `json:"timeoutMs,omitzero"`
+	Memory        int64 `json:"memoryBytes,omitzero"`
+	// Loads says that nothing keeps the plugin from loading, with what it asks for granted.
+	Loads    bool     `json:"loads"`
+	Exports  []string `json:"exports"`
+	Imports  []string `json:"imports"`
+	Problems []string `json:"problems"`
+	Warnings []string `json:"warnings"`
 }
 
 func (a *app) pluginInspectCommand() *cobra.Command {
@@ -211,11 +222,12 @@ func (a *app) wasmAt(source string) ([]byte, error) {
 func toInspectJSON(r *wasmplugin.Report, source string) inspectJSON {
 	out := inspectJSON{
 		pluginJSON: pluginJSON{Source: source, Schemes: []string{}, Capabilities: []capabilityJSON{}},
-		Size:       r.Size, Digest: r.Digest, Isolation: r.Isolation, Exports: r.Exports, Imports: r.Imports,
+		Size:       r.Size, Digest: r.Digest, Isolation: r.Isolation, IsolationReason: r.IsolationReason, Loads: len(r.Problems) == 0, Exports: r.Exports, Imports: r.Imports,
 		Problems: r.Problems, Warnings: r.Warnings, Resources: []resourceJSON{}, Templates: []resourceJSON{},
 	}
 	if m := r.Manifest; m != nil {
-		out.pluginJSON, out.ABI, out.List = toPluginJSON(m, source), m.ABI, m.List
+		out.pluginJSON, out.ABI, out.List, out.Dynamic = toPluginJSON(m, source), m.ABI, m.List, m.Dynamic
+		out.PollMillis, out.TimeoutMillis, out.Memory = m.Poll.Milliseconds(), m.Limits.Timeout.Milliseconds(), m.Limits.Memory
 		for i := range m.Resources {
 			out.Resources = append(out.Resources, toResourceJSON(&m.Resources[i]))
 		}
@@ -239,7 +251,7 @@ func (a *app) printInspection(p *inspectJSON) error {
 	row("abi", p.ABI)
 	row("size", config.Bytes(p.Size).String())
 	row("digest", p.Digest)
-	row("isolation", p.Isolation)
+	row("isolation", p.Isolation+": "+p.IsolationReason)
 	row("schemes", joinOr(p.Schemes, "none"))
 	for _, c := range p.Capabilities {
 		need := "needs"
@@ -248,6 +260,17 @@ func (a *app) printInspection(p *inspectJSON) error {
 		}
 		row(need, strings.TrimSuffix(c.Name+": "+c.Reason, ": "))
 	}
+	if p.Memory > 0 {
+		row("needs", "memory: "+config.Bytes(p.Memory).String()+" for an instance")
+	}
+	if p.TimeoutMillis > 0 {
+		row("a call", "takes at most "+config.Duration(time.Duration(p.TimeoutMillis)*time.Millisecond).String())
+	}
+	if p.PollMillis > 0 {
+		row("polls", "every "+config.Duration(time.Duration(p.PollMillis)*time.Millisecond).String()+" while something is watched")
+	}
+	row("exports", joinOr(p.Exports, "none"))
+	row("imports", joinOr(p.Imports, "none"))
 	for _, r := range p.Resources {
 		row("resource", r.URI)
 	}
@@ -257,11 +280,19 @@ func (a *app) printInspection(p *inspectJSON) error {
 	if p.List {
 		row("lists", "more resources when asked")
 	}
+	if p.Dynamic {
+		row("dynamic", "resources and templates are asked of the running plugin")
+	}
 	for _, warning := range p.Warnings {
 		row("warning", warning)
 	}
 	for _, problem := range p.Problems {
 		row("problem", problem)
+	}
+	if p.Loads {
+		row("loads", "yes, with what it needs granted")
+	} else {
+		row("loads", "no")
 	}
 	return w.Flush()
 }

@@ -19,7 +19,9 @@ const childNice = 5
 // more than the second line.
 func boundChild(memory int64) {
 	closeInherited()
-	_ = unix.Setpriority(unix.PRIO_PGRP, 0, childNice)
+	if unix.Getpgrp() == unix.Getpid() { // else the group is not ours to slow down
+		_ = unix.Setpriority(unix.PRIO_PGRP, 0, childNice)
+	}
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: maxCode, Max: maxCode})
 	if memory >= 0 {

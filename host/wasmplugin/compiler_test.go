@@ -257,3 +257,34 @@ func TestEngineIsOurs(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestCompileAhead: what Compile leaves needs no compiling later; what it refuses it refuses in one line.
+func TestCompileAhead(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	r, _ := testRuntime(t, &Options{CacheDir: dir, Compiler: testCompiler(t)})
+	for i, want := range []bool{false, true} {
+		if stored, err := r.Compile(t.Context(), &Config{Wasm: plain()}); err != nil || stored != want {
+			t.Errorf("%d: %v, %v", i, stored, err)
+		}
+	}
+	if n := len(r.code.entries); n != 0 {
+		t.Errorf("%d entries of code are in use", n)
+	}
+	later, _ := testRuntime(t, &Options{CacheDir: dir, Compiler: compilerFunc(func(context.Context, *CompileJob) error {
+		return errors.New("there is nothing to compile")
+	})})
+	mustRead(t, load(t, later, plain(), Config{}))
+	if _, err := r.Compile(t.Context(), &Config{Name: "p", Wasm: []byte("text")}); err == nil || !strings.HasPrefix(err.Error(), "plugin p: this is not") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := r.Compile(t.Context(), nil); err == nil {
+		t.Error("no error without a configuration")
+	}
+	none, err := NewRuntime(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := none.Compile(t.Context(), &Config{Wasm: plain()}); err == nil || !strings.Contains(err.Error(), "no folder") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -17,8 +17,8 @@ type Report struct {
 	Exports, Imports []string
 	// Schemes are the effective ones.
 	Schemes []string
-	// Isolation that the plugin would get.
-	Isolation string
+	// Isolation that the plugin would get, and why that one.
+	Isolation, IsolationReason string
 	// Problems are what keeps the module from loading with this configuration; empty: it would load.
 	Problems []string
 	// Warnings do not keep it from loading.
@@ -34,7 +34,7 @@ func (r *Runtime) Inspect(_ context.Context, cfg *Config) (*Report, error) {
 	}
 	defer pl.close()
 	rep := &Report{
-		Manifest: pl.manifest, Size: len(cfg.Wasm), Digest: "sha256:" + digestOf(cfg.Wasm), Isolation: pl.isolation,
+		Manifest: pl.manifest, Size: len(cfg.Wasm), Digest: "sha256:" + digestOf(cfg.Wasm), Isolation: pl.isolation, IsolationReason: pl.why,
 		Warnings: pl.warnings,
 	}
 	if pl.names != nil {

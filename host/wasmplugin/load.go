@@ -25,8 +25,8 @@ type plan struct {
 	names    *schemeNames
 	served   *served
 	limits   Limits
-	// isolation is the one that the plugin gets.
-	isolation string
+	// isolation is the one that the plugin gets, and why the reason.
+	isolation, why string
 	// metered is the module that is compiled in the place of the original.
 	metered  *meter.Result
 	link     *linkage
@@ -123,13 +123,13 @@ func (pl *plan) isolate() error {
 	default:
 		return fmt.Errorf("isolation: %.32q is none of reset, fresh, shared", want)
 	}
-	pl.isolation = want
+	pl.isolation, pl.why = want, "the configuration says so"
 	if want == "" {
-		pl.isolation = abi.IsolationReset
+		pl.isolation, pl.why = abi.IsolationReset, "the default"
 	}
 	switch {
 	case need == abi.IsolationFresh && pl.isolation != abi.IsolationFresh:
-		pl.isolation = abi.IsolationFresh
+		pl.isolation, pl.why = abi.IsolationFresh, "the plugin needs it"
 		if want != "" {
 			pl.warnings = append(pl.warnings, fmt.Sprintf("the plugin needs isolation fresh and gets it, not %s", want))
 		}
@@ -137,9 +137,9 @@ func (pl *plan) isolate() error {
 		pl.warnings = append(pl.warnings, "the plugin asks for isolation shared; it gets reset, since only the configuration grants shared")
 	}
 	if pl.isolation == abi.IsolationReset && pl.metered != nil && len(pl.metered.Fresh) > 0 {
-		pl.isolation = abi.IsolationFresh
 		f := pl.metered.Fresh[0]
-		pl.warnings = append(pl.warnings, fmt.Sprintf("isolation is fresh, not reset: what %s (offset %#x) changes cannot be put back", f.Name, f.Offset))
+		pl.isolation, pl.why = abi.IsolationFresh, fmt.Sprintf("what %s (offset %#x) changes cannot be put back", f.Name, f.Offset)
+		pl.warnings = append(pl.warnings, "isolation is fresh, not reset: "+pl.why)
 	}
 	return nil
 }
@@ -244,6 +244,9 @@ func (r *Runtime) Open(_ context.Context, cfg *Config) (*Plugin, error) {
 // Compile checks a plugin and leaves its compiled code in the cache folder, for a later Load or Open. Nothing of it runs. It
 // reports whether the code was there already.
 func (r *Runtime) Compile(ctx context.Context, cfg *Config) (stored bool, err error) {
+	if cfg == nil {
+		return false, errors.New("wasmplugin: no configuration")
+	}
 	if r.opts.CacheDir == "" {
 		return false, errors.New("there is no folder to keep compiled code in")
 	}
