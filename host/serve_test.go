@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,6 +94,30 @@ func bearer(r *http.Request) (host.Principal, error) {
 		return host.Principal{}, errors.New("no token")
 	}
 	return host.Principal{Issuer: "https://idp.test", Subject: name}, nil
+}
+
+// A provider can tell anonymous callers apart, by their addresses; those in process have none.
+func TestRemoteReachesProvider(t *testing.T) {
+	var got []string
+	p := listing(docs("docs"), "docs://a")
+	inner := p.list
+	p.list = func(ctx context.Context, req *provider.ListRequest) (*provider.ListResult, error) {
+		got = append(got, req.Remote)
+		return inner(ctx, req)
+	}
+	p.read = func(_ context.Context, req *provider.ReadRequest) (*provider.ReadResult, error) {
+		got = append(got, req.Remote)
+		return text("x"), nil
+	}
+	h := newHost(t, nil, p)
+	post(h.Handler(), remote, "resources/read", "docs://a", `"uri":"docs://a"`)
+	post(h.Handler(), remote, "resources/list", "", "")
+	if _, err := h.Read(t.Context(), nil, "docs://a"); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"192.0.2.7", "192.0.2.7", ""}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // Two principals with equal request ids never meet: not in results, cursors or denials.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -123,6 +124,22 @@ func TestCacheUnwritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	load(t, r, newGuest(letters).read(ok()).bytes(), Config{})
+	if !strings.Contains(log.String(), "cannot be kept on disk") {
+		t.Errorf("log: %s", log)
+	}
+}
+
+// TestCacheFull is part of WSM-07: where the folder takes no more, code is compiled elsewhere and not kept.
+func TestCacheFull(t *testing.T) {
+	privateTemp(t)
+	dir := filepath.Join(t.TempDir(), "cache")
+	r, log := testRuntime(t, &Options{CacheDir: dir, Compiler: compilerFunc(func(ctx context.Context, job *CompileJob) error {
+		if strings.HasPrefix(job.Dir, dir) {
+			return &os.PathError{Op: "write", Path: job.Dir, Err: syscall.ENOSPC}
+		}
+		return here(ctx, job)
+	})})
+	mustRead(t, load(t, r, plain(), Config{}))
 	if !strings.Contains(log.String(), "cannot be kept on disk") {
 		t.Errorf("log: %s", log)
 	}
