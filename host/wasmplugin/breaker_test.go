@@ -160,15 +160,16 @@ func TestBreakerOfPlugin(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		code [][]byte
+		time time.Duration // of a call
 		want BreakerState
 	}{
-		{"trap", [][]byte{opUnreachable}, BreakerOpen},
-		{"timeout", [][]byte{loop()}, BreakerOpen},
-		{"the guest's own error", [][]byte{i32c(5)}, BreakerClosed},
-		{"a broken contract", [][]byte{ok()}, BreakerClosed},
+		{"trap", [][]byte{opUnreachable}, 0, BreakerOpen},
+		{"timeout", [][]byte{loop()}, 50 * time.Millisecond, BreakerOpen},
+		{"the guest's own error", [][]byte{i32c(5)}, 0, BreakerClosed},
+		{"a broken contract", [][]byte{ok()}, 0, BreakerClosed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, log := loadGuest(t, newGuest(letters).read(tt.code...), Config{Limits: Limits{Timeout: 50 * time.Millisecond}})
+			p, log := loadGuest(t, newGuest(letters).read(tt.code...), Config{Limits: Limits{Timeout: tt.time}})
 			var wg sync.WaitGroup
 			for i := range 4 {
 				wg.Go(func() {

@@ -189,8 +189,9 @@ func TestCloseWhileItIsPrepared(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			_, err := readURI(t.Context(), p, "letters://a")
-			wantCode(t, err, provider.Unavailable)
+			if _, err := readURI(t.Context(), p, "letters://a"); provider.CodeOf(err) != provider.Unavailable {
+				t.Errorf("error %v", err)
+			}
 		})
 		synctest.Wait()
 		if err := p.Close(t.Context()); err != nil {
