@@ -163,7 +163,7 @@ fn ask(req: &ReadRequest, out: &mut Response) -> Result<()> {
     if !req.can_ask("elicitation/create") {
         return Err(Error::unsupported("this client cannot be asked"));
     }
-    out.input_required(b"s", &[Question { key: "k", method: "elicitation/create", params: r#"{"message":"?"}"# }])
+    out.input_required(b"s", &[Question { key: "k", method: "elicitation/create", params: r#"{"message":"?","requestedSchema":{"type":"object","properties":{}}}"# }])
 }
 
 reshost::export!(Guest);
