@@ -2,6 +2,7 @@ package wasmplugin
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -195,9 +196,13 @@ func (o *poller) poll(uris []string) time.Duration {
 		err = c.statusError(status)
 	}
 	interval := o.interval
+	var known *provider.Error
 	switch {
 	case err != nil && o.base.Err() == nil:
-		o.plugin.log.log.Warn("a poll failed; the next one comes", "error", err)
+		if errors.As(err, &known) { // the plugin rests, or says itself when to come again
+			interval = max(interval, min(known.RetryAfter, longestRest))
+		}
+		o.plugin.log.log.Warn("a poll failed; the next one comes", "error", err, "pause", interval)
 	case err == nil:
 		if s.set {
 			o.state = s.state

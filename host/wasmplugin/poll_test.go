@@ -2,6 +2,8 @@ package wasmplugin
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -217,4 +219,32 @@ func TestConformanceGuest(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.wait(t, "two updates", func() bool { n, _ := e.counts("test://watched-resource"); return n >= 2 })
+}
+
+// TestPollsRestWithThePlugin: a plugin that is not to be called for a while is not polled meanwhile, whatever its interval.
+func TestPollsRestWithThePlugin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &lockedBuffer{}
+		r, err := NewRuntime(t.Context(), &Options{
+			Logger:   slog.New(slog.NewTextHandler(log, nil)),
+			Compiler: compilerFunc(func(context.Context, *CompileJob) error { return errors.New("not today") }),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := r.Open(t.Context(), &Config{Wasm: pollGuest().bytes()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Watch(t.Context(), "letters://a"); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(30 * time.Second)
+		if n := strings.Count(log.String(), "a poll failed"); n < 1 || n > 2 { // the watch may wake it once more
+			t.Errorf("%d polls in half a minute:\n%s", n, log)
+		}
+		if err := r.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 }
