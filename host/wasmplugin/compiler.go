@@ -64,8 +64,8 @@ type childCompiler struct {
 // ChildCompiler returns a [Compiler] that runs a program for each module: with the arguments given, and those that
 // [CompileChild], which that program must call, takes. It is usually this program itself, with an argument that says so.
 //
-// The process gets no environment and no open files, is killed when its time is over or the plugin is closed, and ends by itself when
-// this process does, however that comes. Memory is bounded as README.md says for each system.
+// The process gets no environment and none of this program's files, is killed when its time is over or the plugin is closed, and ends by
+// itself when this process does, however that comes. README.md says what bounds its memory on each system.
 func ChildCompiler(path string, args ...string) Compiler {
 	return &childCompiler{path: path, args: args}
 }
