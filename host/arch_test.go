@@ -25,6 +25,7 @@ const (
 	modCobra    = "github.com/spf13/cobra"
 	modHclog    = "github.com/hashicorp/go-hclog"
 	modYAML     = "go.yaml.in/yaml/v4"
+	modOtter    = "github.com/maypok86/otter/v2"
 	modSchema   = "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -48,6 +49,11 @@ func arrows() []arrow {
 		// Protocol: transports call the dispatcher, and the dispatcher knows resources only through its Backend.
 		{"host/internal/jsonrpc", nil},
 		{"host/internal/subs", nil},
+		{"host/internal/flight", nil},
+		{"host/internal/epoch", nil},
+		// Results between requests. Which of them goes when there is no room is a library's affair.
+		{"host/cache", []string{"host/provider", modOtter}},
+		{"host/cachetest", []string{"host/cache", "host/provider"}},
 		{"host/internal/question", []string{"host/provider", modJSON}},
 		{"host/internal/mcp", []string{"host/internal/jsonrpc", "host/internal/question", "host/provider", modJSON}},
 		{"host/internal/stdio", []string{"host/internal/mcp", "host/internal/jsonrpc", "host/provider"}},

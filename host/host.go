@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/reshost/reshost/host/internal/epoch"
 	"github.com/reshost/reshost/host/internal/httpd"
 	"github.com/reshost/reshost/host/internal/mcp"
 	"github.com/reshost/reshost/host/internal/stdio"
@@ -32,6 +33,11 @@ type Host struct {
 	server *mcp.Server
 	http   *httpd.Handler
 	hub    *subs.Hub
+	// kept holds what providers answered, and epochs what changed since.
+	kept   *results
+	epochs *epoch.Table
+	// keySalt makes the keys of this process its own: generations begin anew with each.
+	keySalt [16]byte
 
 	// snap is what requests see; it is replaced under mu.
 	snap       atomic.Pointer[snapshot]
@@ -71,6 +77,8 @@ func New(opts *Options) (*Host, error) {
 		return nil, fmt.Errorf("host options: %w", err)
 	}
 	h := &Host{opts: o, log: o.Logger, seal: seal, requests: newGate(), done: make(chan struct{}), gap: rand.Text()}
+	h.kept, h.epochs = newResults(o), epoch.New()
+	_, _ = rand.Read(h.keySalt[:]) // it never fails
 	h.base, h.abort = context.WithCancel(context.Background())
 	h.serving, h.endServing = context.WithCancel(h.base)
 	h.snap.Store(newSnapshot(nil))

@@ -54,6 +54,10 @@ type Limits struct {
 	// WatchedURIs is how many distinct URIs of one provider are watched at once. Default 10,000. Over it: more of them are left
 	// out of what is acknowledged.
 	WatchedURIs int
+	// CacheBytes is the most bytes of results that are kept in memory. Default 64 MiB; a negative one keeps none.
+	CacheBytes int64
+	// CacheEntryBytes is the most bytes of one of them. Default 4 MiB. Over it a result is served and not kept.
+	CacheEntryBytes int64
 	// WriteStall is how long an answer may make no progress towards its client before the connection is closed. Default
 	// 10 s.
 	WriteStall time.Duration
@@ -80,6 +84,8 @@ func (l Limits) withDefaults() Limits {
 		PrincipalSubscriptions: limit(l.PrincipalSubscriptions, 100, math.MaxInt),
 		SubscriptionURIs:       limit(l.SubscriptionURIs, 1000, math.MaxInt),
 		WatchedURIs:            limit(l.WatchedURIs, 10_000, math.MaxInt),
+		CacheBytes:             limit(l.CacheBytes, 64<<20, 0),
+		CacheEntryBytes:        limit(l.CacheEntryBytes, 4<<20, math.MaxInt64),
 		WriteStall:             limit(l.WriteStall, 10*time.Second, math.MaxInt64),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reshost/reshost/host/cache"
 	"github.com/reshost/reshost/host/internal/mcp"
 )
 
@@ -40,6 +41,11 @@ type Options struct {
 	// Cache says what results may be reused, for providers that ProviderOptions says nothing about. The zero value is the
 	// strict one: private, and not to be reused.
 	Cache CacheRules
+	// Store keeps results between requests. nil keeps them in memory, within Limits.CacheBytes.
+	Store cache.Store
+	// Provenance adds to the `_meta` of each part of a read, under "io.github.reshost/provenance", where it comes from: server,
+	// plugin, version, revision (the etag), retrievedAt (RFC 3339), and stale where it is older than it should be.
+	Provenance bool
 
 	// PublicURL is the endpoint's address as clients see it, such as "https://mcp.example.com/mcp". Its host is allowed
 	// in the Host header.
@@ -79,6 +85,11 @@ type CacheRules struct {
 	// Public are the URI schemes whose results may be sent as shareable between callers when the provider says that they
 	// are. Nothing is public under a Policy, or from a provider whose results depend on the caller.
 	Public []string
+	// Stale is how long after its ttl a result is still served while another is fetched, and StaleIfError how long where the provider
+	// fails. Neither serves what a provider has reported as changed. 0: not at all.
+	Stale, StaleIfError time.Duration
+	// Missing is how long it is kept that a resource does not exist, for each caller. 0: not at all; at most a minute.
+	Missing time.Duration
 }
 
 // Bounds of Options.
@@ -87,6 +98,7 @@ const (
 	maxPageSize     = 10000
 	minKeyBytes     = 16
 	defaultMaxTTL   = 24 * time.Hour
+	maxMissing      = time.Minute
 )
 
 // withDefaults returns a copy that shares nothing with o, or says what is wrong with it.
@@ -144,6 +156,12 @@ func (o *Options) withDefaults() (*Options, error) {
 func (r *CacheRules) check() error {
 	if r.TTL < 0 || r.Min < 0 {
 		return errors.New("cache: a ttl cannot be negative")
+	}
+	if r.Stale < 0 || r.StaleIfError < 0 || r.Missing < 0 {
+		return errors.New("cache: how long a result is served cannot be negative")
+	}
+	if r.Missing > maxMissing {
+		return fmt.Errorf("cache: %v is too long to keep that a resource is missing; at most %v", r.Missing, maxMissing)
 	}
 	if r.Max > 0 && r.Min > r.Max {
 		return fmt.Errorf("cache: the floor %v is above the ceiling %v", r.Min, r.Max)

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/reshost/reshost/host/internal/mcp"
@@ -54,10 +55,19 @@ type readJob struct {
 	route route
 	// state is the provider's own, of a retry; nil for none.
 	state []byte
+	// meta is what the provider may see of the request's `_meta`.
+	meta provider.JSON
+	// keys, epoch and etag are those of what is kept of this resource: see cached.
+	keys  cacheKeys
+	epoch uint64
+	etag  string
 }
 
 func (j *readJob) do(ctx context.Context) (*mcp.ReadResult, error) {
 	res, err := j.run(ctx)
+	for errors.Is(err, errRetired) && ctx.Err() == nil {
+		res, err = j.run(ctx) // with the newer snapshot that is there by now
+	}
 	if err != nil {
 		return nil, j.settle(ctx, &outcome{op: "read", caller: j.caller, uri: j.req.URI, provider: j.provider(), err: err, start: j.start})
 	}
@@ -89,10 +99,21 @@ func (j *readJob) run(ctx context.Context) (*mcp.ReadResult, error) {
 		return nil, err
 	}
 
-	// A cache and the coalescing of equal reads belong here: behind the decision, which is never shared, and before the
-	// call, which may be. Both would be keyed by route.gen and route.uri, the caller's partition and what the caller can be
-	// asked, which the provider sees. A retry passes both by, and a question is nobody else's.
+	// What the provider gets to see of the request's _meta is part of the question.
+	if j.meta, err = j.grantedMeta(j.caller, j.route.view); err != nil {
+		return nil, err
+	}
 
+	// Look into the cache, and share the call with equal reads: behind the decision, which is never shared. A retry passes
+	// both by, and a question is nobody else's.
+	if !j.again() {
+		return j.cached(ctx)
+	}
+	return j.direct(ctx)
+}
+
+// direct makes a call for this read alone, of which nothing is kept.
+func (j *readJob) direct(ctx context.Context) (*mcp.ReadResult, error) {
 	// Call the provider, within the deadline.
 	res, err := j.ask(ctx)
 	if err != nil {
@@ -112,7 +133,7 @@ func (j *readJob) run(ctx context.Context) (*mcp.ReadResult, error) {
 	}
 	out := &mcp.ReadResult{Contents: contents}
 	if !j.again() {
-		out.Cache = j.cacheHint(j.route.view, u.Scheme, &res.Cache)
+		out.Cache = j.hint(&res.Cache)
 	}
 	return out, nil
 }
@@ -147,23 +168,19 @@ func (j *readJob) locate(u uri.URI) (leave func(), err error) {
 
 // ask makes the provider's call.
 func (j *readJob) ask(ctx context.Context) (*provider.ReadResult, error) {
-	meta, err := j.grantedMeta(j.caller, j.route.view)
-	if err != nil {
-		return nil, err
-	}
 	text, index := j.route.templateText()
 	req := &provider.ReadRequest{
-		Caller: provider.Caller{Principal: j.caller.principal, Meta: meta, Remote: j.caller.remote},
+		Caller: provider.Caller{Principal: j.caller.principal, Meta: j.meta, Remote: j.caller.remote},
 		URI:    j.route.asked, Template: text, TemplateIndex: index, Vars: j.route.vars,
-		MaxBytes: j.opts.Limits.ReadBytes,
-		State:    j.state, Inputs: j.req.Inputs, InputMethods: j.req.InputMethods,
+		MaxBytes: j.opts.Limits.ReadBytes, IfETag: j.etag,
+		State: j.state, Inputs: j.req.Inputs, InputMethods: j.req.InputMethods,
 		Progress: j.req.Progress,
 	}
 	if j.route.clientLogs {
 		req.Log = j.req.Log
 	}
 	var res *provider.ReadResult
-	err = j.call(ctx, "Read", func(ctx context.Context) (err error) {
+	err := j.call(ctx, "Read", func(ctx context.Context) (err error) {
 		res, err = j.route.p.Read(ctx, req)
 		return err
 	})

@@ -171,7 +171,7 @@ func TestHTTPLimits(t *testing.T) {
 	inside, leave := make(chan struct{}), make(chan struct{})
 	p := docs("docs")
 	p.read = func(_ context.Context, req *provider.ReadRequest) (*provider.ReadResult, error) {
-		if req.URI == "docs://slow" {
+		if strings.HasPrefix(req.URI, "docs://slow") {
 			inside <- struct{}{}
 			<-leave
 		}
@@ -184,9 +184,12 @@ func TestHTTPLimits(t *testing.T) {
 		return bearer(r)
 	}}, p)
 	var wg sync.WaitGroup
+	slows := 0
 	slow := func(from string, header ...string) {
+		slows++ // equal reads would share a call
+		uri := fmt.Sprintf("docs://slow%d", slows)
 		wg.Go(func() {
-			if w := post(h.Handler(), from, "resources/read", "docs://slow", `"uri":"docs://slow"`, header...); w.Code != http.StatusOK {
+			if w := post(h.Handler(), from, "resources/read", uri, fmt.Sprintf(`"uri":%q`, uri), header...); w.Code != http.StatusOK {
 				t.Errorf("a request within the limit: %d %s", w.Code, w.Body)
 			}
 		})
@@ -222,15 +225,16 @@ func TestHTTPLimits(t *testing.T) {
 	leave2 := make(chan struct{})
 	q := docs("docs")
 	q.read = func(_ context.Context, req *provider.ReadRequest) (*provider.ReadResult, error) {
-		if req.URI == "docs://slow" {
+		if strings.HasPrefix(req.URI, "docs://slow") {
 			slowAnon <- struct{}{}
 			<-leave2
 		}
 		return text("x"), nil
 	}
 	h2 := newHost(t, &host.Options{Limits: host.Limits{PrincipalRequests: 1}}, q)
-	for _, from := range []string{remote, "127.0.0.1:1", "127.0.0.1:2", "[::1]:3"} {
-		wg.Go(func() { post(h2.Handler(), from, "resources/read", "docs://slow", `"uri":"docs://slow"`) })
+	for i, from := range []string{remote, "127.0.0.1:1", "127.0.0.1:2", "[::1]:3"} {
+		uri := fmt.Sprintf("docs://slow%d", i)
+		wg.Go(func() { post(h2.Handler(), from, "resources/read", uri, fmt.Sprintf(`"uri":%q`, uri)) })
 		<-slowAnon
 	}
 	for from, want := range map[string]int{
@@ -256,8 +260,8 @@ func TestInProcessLimits(t *testing.T) {
 	h := newHost(t, &host.Options{Limits: host.Limits{Requests: 3, PrincipalRequests: 2}}, p)
 	ann := &host.Principal{Subject: "ann"}
 	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() { h.Read(context.Background(), ann, "docs://a") })
+	for _, uri := range []string{"docs://a", "docs://b"} { // equal reads would share a call
+		wg.Go(func() { h.Read(context.Background(), ann, uri) })
 		<-inside
 	}
 	_, err := h.Read(t.Context(), ann, "docs://a")

@@ -30,6 +30,8 @@ type unit struct {
 	sharedList atomic.Bool
 	// failing is set while List fails.
 	failing atomic.Bool
+	// changes and listChanges count what makes all results of this provider old, or its lists.
+	changes, listChanges atomic.Uint64
 	// strange counts the updates of URIs that are not this provider's.
 	strange atomic.Uint64
 }
@@ -52,6 +54,8 @@ func (u *unit) Updated(text string) {
 		}
 		return
 	}
+	// Before anybody is told, so that who reads on hearing of it gets the new content.
+	u.host.forget(r.uri)
 	u.host.hub.Updated(r.uri)
 }
 
@@ -60,6 +64,7 @@ const maxLogged = 256
 
 // ListChanged implements provider.Events.
 func (u *unit) ListChanged() {
+	u.listChanges.Add(1)
 	u.stale.Store(true)
 	u.host.refreshSoon(u)
 	u.host.hub.ListChanged()

@@ -107,7 +107,9 @@ type ReadParams struct {
 type ReadResult struct {
 	// Contents have their URI set, never empty. Where it is the request's it is as the client sent it.
 	Contents []provider.Content
-	Cache    CacheHint
+	// Kept, where its Body is set, stands for Contents.
+	Kept  Kept
+	Cache CacheHint
 	// Input is set instead of Contents when the provider asks for more; its State is sealed.
 	Input *provider.InputRequired
 }

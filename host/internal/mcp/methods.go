@@ -158,11 +158,15 @@ func (c *call) read(ctx context.Context) error {
 		c.out = c.appendInput(res.Input)
 		return nil
 	}
-	if len(res.Contents) == 0 {
+	if len(res.Contents) == 0 && len(res.Kept.Body) == 0 {
 		// An empty list would say that the resource exists and has no content (rule R2).
 		return provider.Errorf(provider.Internal, "no contents")
 	}
-	c.out = c.appendRead(res)
+	out, err := c.appendRead(res)
+	if err != nil {
+		return err
+	}
+	c.out = out
 	return nil
 }
 

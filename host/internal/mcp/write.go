@@ -91,7 +91,10 @@ func (c *call) appendCapabilities(out []byte, f *Features) []byte {
 }
 
 // appendRead writes a read's result. A body that claims to be text and is not UTF-8 goes out as the bytes it is.
-func (c *call) appendRead(res *ReadResult) []byte {
+func (c *call) appendRead(res *ReadResult) ([]byte, error) {
+	if res.Kept.Body != nil {
+		return c.appendKeptRead(res)
+	}
 	size := 512
 	for i := range res.Contents {
 		// Text needs little more than its own length, base64 a third more.
@@ -122,7 +125,18 @@ func (c *call) appendRead(res *ReadResult) []byte {
 		out = append(c.appendMeta(out, item.Meta), '}')
 	}
 	c.out = append(out, ']')
-	return c.appendTail(res.Cache)
+	return c.appendTail(res.Cache), nil
+}
+
+// appendKeptRead is appendRead for contents that are encoded already.
+func (c *call) appendKeptRead(res *ReadResult) ([]byte, error) {
+	c.out = slices.Grow(c.out, 512+len(res.Kept.Body)+len(res.Kept.Body)/16)
+	out, ok := c.appendKept(append(c.appendHead(), c.sep(`"contents":[`)...), &res.Kept, c.uri)
+	if !ok {
+		return nil, provider.Errorf(provider.Internal, "kept contents are not in their form")
+	}
+	c.out = append(out, ']')
+	return c.appendTail(res.Cache), nil
 }
 
 // maxValues is the most values in a completion (rule C1).
@@ -239,18 +253,33 @@ func (c *call) appendMeta(out []byte, meta provider.JSON) []byte {
 	if meta == nil || !c.rev.meta {
 		return out
 	}
-	compact, ok := jsonrpc.AppendCompact(nil, meta)
-	if !ok {
-		c.server.log.Warn("a provider's _meta was dropped: it is not strict JSON", "method", c.req.Message.Method)
-		return out
-	}
 	begin := len(out)
 	out = append(out, `,"_meta":{`...)
 	empty := len(out)
+	out, ok := appendProviderMembers(out, meta, func(key string) {
+		c.server.log.Warn("a key of a provider's _meta was dropped", "key", key)
+	})
+	if !ok {
+		c.server.log.Warn("a provider's _meta was dropped: it is not strict JSON", "method", c.req.Message.Method)
+	}
+	if len(out) == empty {
+		return out[:begin]
+	}
+	return append(out, '}')
+}
+
+// appendProviderMembers writes the members of a provider's _meta, without braces, and calls dropped for those that it may not
+// have. It is not ok, and nothing is written, when meta is not strict JSON.
+func appendProviderMembers(out []byte, meta provider.JSON, dropped func(key string)) ([]byte, bool) {
+	compact, ok := jsonrpc.AppendCompact(nil, meta)
+	if !ok {
+		return out, false
+	}
+	empty := len(out)
 	for o := jsonrpc.Members(compact); o.Next(); {
 		name := o.Name()
-		if !providerKey(name) {
-			c.server.log.Warn("a key of a provider's _meta was dropped", "key", name)
+		if !providerKey(name) || name == MetaProvenance {
+			dropped(name)
 			continue
 		}
 		if len(out) > empty {
@@ -258,10 +287,7 @@ func (c *call) appendMeta(out []byte, meta provider.JSON) []byte {
 		}
 		out = append(append(jsonrpc.AppendString(out, name), ':'), o.Value...)
 	}
-	if len(out) == empty {
-		return out[:begin]
-	}
-	return append(out, '}')
+	return out, true
 }
 
 // providerKey reports whether a provider may use that key in a _meta object: it fits the grammar, and its prefix is not
