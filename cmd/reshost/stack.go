@@ -22,6 +22,8 @@ import (
 const (
 	// maxWasm is the largest module that the runtime takes.
 	maxWasm = 32 << 20
+	// maxCA is the largest file of certificate authorities.
+	maxCA = 4 << 20
 	// closeTimeout bounds how long calls in flight are waited for at the end.
 	closeTimeout = 10 * time.Second
 )
@@ -287,6 +289,14 @@ func (a *app) pluginConfig(ctx context.Context, cfg *config.Config, i int) (*was
 		c.Grants.FS, fsErr = fsGrant(cfg, fs, key+".grants.fs")
 		err = errors.Join(err, fsErr)
 	}
+	if http := p.Grants.HTTP; http != nil {
+		var httpErr error
+		c.Grants.HTTP, httpErr = a.httpGrant(cfg, http, key+".grants.http")
+		err = errors.Join(err, httpErr)
+	}
+	if kv := p.Grants.KV; kv != nil {
+		c.Grants.KV = &wasmplugin.KVGrant{Quota: int64(kv.Quota)}
+	}
 	return c, err
 }
 
@@ -315,6 +325,43 @@ func checkPluginConfig(ctx context.Context, cfg *config.Config, i int, wasm []by
 	}
 	errs.Sort()
 	return errs
+}
+
+// httpGrant reads the certificate authorities and checks each rule at its place in the file.
+func (a *app) httpGrant(cfg *config.Config, g *config.HTTPGrant, key string) (*wasmplugin.HTTPGrant, error) {
+	out := &wasmplugin.HTTPGrant{CIDR: g.CIDR}
+	if g.CA != "" {
+		pem, err := a.env.ReadFile(string(g.CA), maxCA)
+		if err != nil {
+			return nil, cfg.Errorf(key+".ca", "%v", err)
+		}
+		out.CA = pem
+	}
+	var errs []error
+	for i := range g.Allow {
+		entry := &g.Allow[i]
+		allow := wasmplugin.HTTPAllow{Methods: entry.Methods, URL: entry.URL, Headers: map[string]wasmplugin.HTTPHeader{}}
+		for name, s := range entry.Headers {
+			h := wasmplugin.HTTPHeader{Value: s.Reveal(), Secrets: s.References()}
+			if len(h.Secrets) == 0 && (strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "Cookie")) {
+				_, credentials, _ := strings.Cut(h.Value, " ")
+				h.Secrets = []string{h.Value, credentials} // written in the file as it is, and a secret all the same
+			}
+			allow.Headers[name] = h
+		}
+		one := wasmplugin.HTTPGrant{Allow: []wasmplugin.HTTPAllow{allow}, CIDR: g.CIDR}
+		if err := one.Check(); err != nil {
+			text := strings.TrimPrefix(err.Error(), "allow[0]: ")
+			errs = append(errs, cfg.Errorf(fmt.Sprintf("%s.allow[%d]", key, i), "%s", text))
+		}
+		out.Allow = append(out.Allow, allow)
+	}
+	if len(errs) == 0 {
+		if err := out.Check(); err != nil {
+			errs = append(errs, cfg.Errorf(key+".ca", "%v", err))
+		}
+	}
+	return out, errors.Join(errs...)
 }
 
 // fsGrant checks that the folders are there: a grant for one that is not would serve nothing, silently.

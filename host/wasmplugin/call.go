@@ -43,8 +43,12 @@ type call struct {
 	// failure is the last ERROR record.
 	failure *abi.Error
 
+	// partition is the caller's share of the plugin's kv store; private says that the result depends on it.
+	partition string
+	private   bool
+
 	changes changes
-	files   *openFiles
+	held    *handles
 
 	// deadline of the run, the zero time where there is none; turn is since when it has had the processor.
 	deadline, turn time.Time
@@ -97,9 +101,9 @@ func callOf(ctx context.Context) *call {
 
 // close releases what the call holds: handles live for one call.
 func (c *call) close() {
-	if c.files != nil {
-		c.files.close()
-		c.files = nil
+	if c.held != nil {
+		c.held.close()
+		c.held = nil
 	}
 	c.out.flush()
 	c.stderr = c.out.takeTail()

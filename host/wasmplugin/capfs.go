@@ -23,23 +23,6 @@ type guestFS struct {
 	limit int // entries of a folder; negative: no limit
 }
 
-// openFiles are what one call holds open. They die with it.
-type openFiles struct {
-	files map[int32]*os.File
-	last  int32
-	// listing is the folder that was listed last: a guest that reads it in several pieces costs the host one reading.
-	listing *rootfs.Listing
-}
-
-func (o *openFiles) close() {
-	for _, f := range o.files {
-		f.Close()
-	}
-	if o.listing != nil {
-		o.listing.Close()
-	}
-}
-
 // openFS opens the granted folders and returns each one's URI path prefix beside.
 func openFS(grant *FSGrant, limit int) (*guestFS, map[string]string, error) {
 	if len(grant.Roots) == 0 {
@@ -168,20 +151,13 @@ func entryMessage(e rootfs.Entry) abi.Entry {
 	return msg
 }
 
-func (c *call) handles() *openFiles {
-	if c.files == nil {
-		c.files = &openFiles{files: map[int32]*os.File{}}
-	}
-	return c.files
-}
-
 func (g *guestFS) open(_ context.Context, c *call, m guestMemory, stack []uint64) {
 	p, ok := argPath(m, stack)
 	if !ok || !admit(c, stack) {
 		return
 	}
 	h := c.handles()
-	if len(h.files) >= abi.MaxHandles {
+	if !h.room() {
 		stack[0] = result(-int32(abi.StatusTooLarge))
 		return
 	}
@@ -190,14 +166,7 @@ func (g *guestFS) open(_ context.Context, c *call, m guestMemory, stack []uint64
 		stack[0] = fsStatus(err)
 		return
 	}
-	if h.last == math.MaxInt32 {
-		f.Close()
-		stack[0] = result(-int32(abi.StatusTooLarge))
-		return
-	}
-	h.last++
-	h.files[h.last] = f
-	stack[0] = result(h.last)
+	stack[0] = result(h.add(f))
 }
 
 // read fills the guest's buffer from an offset; 0 is the end.
@@ -226,10 +195,8 @@ func (g *guestFS) read(ctx context.Context, c *call, m guestMemory, stack []uint
 }
 
 func (c *call) file(handle uint32) *os.File {
-	if c.files == nil {
-		return nil
-	}
-	return c.files.files[int32(handle)]
+	f, _ := c.handles().open[int32(handle)].(*os.File)
+	return f
 }
 
 func (g *guestFS) closeFile(_ context.Context, c *call, _ guestMemory, stack []uint64) {
@@ -239,7 +206,7 @@ func (g *guestFS) closeFile(_ context.Context, c *call, _ guestMemory, stack []u
 		return
 	}
 	f.Close()
-	delete(c.files.files, int32(uint32(stack[0])))
+	delete(c.handles().open, int32(uint32(stack[0])))
 	stack[0] = 0
 }
 

@@ -49,7 +49,7 @@ func (p *Plugin) runNow(ctx context.Context, c *call, caller *provider.Caller, r
 	}
 	fate := discard
 	defer func() { p.pool.release(inst, fate) }()
-	c.plugin, c.out = p, inst.out
+	c.plugin, c.out, c.partition = p, inst.out, kvPartition(caller)
 	defer c.close()
 	c.request = request(p.common(ctx, caller))
 	status, err := p.invoke(ctx, inst, c)
@@ -245,7 +245,7 @@ func (p *Plugin) List(ctx context.Context, req *provider.ListRequest) (*provider
 		// Without a cursor the rest of the list would be lost unnoticed.
 		return nil, c.fault(fmt.Errorf("more than a page of %s without %s", abi.KindResource, abi.KindCursor))
 	}
-	return &provider.ListResult{Resources: s.resources, Next: s.next, Cache: s.cache.cache()}, nil
+	return &provider.ListResult{Resources: s.resources, Next: s.next, Cache: c.cache(&s.cache)}, nil
 }
 
 // Complete runs rh_complete.
@@ -271,7 +271,7 @@ func (p *Plugin) Complete(ctx context.Context, req *provider.CompleteRequest) (*
 		return nil, c.fault(fmt.Errorf("status %d is not one of a completion", status))
 	}
 	s.result.HasMore = s.result.HasMore || s.more
-	s.result.Cache = s.cache.cache()
+	s.result.Cache = c.cache(&s.cache)
 	return &s.result, nil
 }
 

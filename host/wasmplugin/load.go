@@ -30,7 +30,8 @@ type plan struct {
 	// metered is the module that is compiled in the place of the original.
 	metered  *meter.Result
 	link     *linkage
-	fs       *guestFS // nil where it is not granted
+	fs       *guestFS   // nil where it is not granted
+	http     *guestHTTP // the same
 	warnings []string
 }
 
@@ -175,33 +176,68 @@ func (pl *plan) grant() (granted map[string]hostModule, roots map[string]string,
 	granted = map[string]hostModule{}
 	types := capabilityTypes()
 	for _, c := range pl.manifest.Capabilities {
-		reason := ""
-		if c.Reason != "" {
-			reason = " (" + safeText(c.Reason, 200) + ")"
+		if c.Name == abi.CapabilityConfig {
+			continue
 		}
+		module, prefixes, err := pl.open(c.Name)
 		switch {
-		case c.Name == abi.CapabilityConfig:
-		case c.Name == abi.CapabilityFS && pl.cfg.Grants.FS != nil:
-			f, prefixes, err := openFS(pl.cfg.Grants.FS, pl.limits.FolderEntries)
-			if err != nil {
-				problems = append(problems, err)
-				continue
+		case err != nil:
+			problems = append(problems, err)
+		case module != nil:
+			granted[c.Name] = module
+			if prefixes != nil {
+				roots = prefixes
 			}
-			pl.fs, roots = f, prefixes
-			granted[c.Name] = f.fsModule()
-		case c.Optional:
-		case c.Name == abi.CapabilityFS:
-			problems = append(problems, fmt.Errorf("the plugin needs the capability fs%s: add grants: {fs: {roots: {main: {path: FOLDER}}}}", reason))
-		case types[c.Name] == nil:
-			problems = append(problems, fmt.Errorf("the plugin needs the capability %q%s, which this host does not know: update the host", c.Name, reason))
-		default:
-			problems = append(problems, fmt.Errorf("the plugin needs the capability %s%s, which this host does not offer yet", c.Name, reason))
+		case !c.Optional:
+			problems = append(problems, missing(c, types[c.Name] != nil))
 		}
 	}
-	if _, asked := pl.manifest.capability(abi.CapabilityFS); !asked && pl.cfg.Grants.FS != nil {
-		pl.warnings = append(pl.warnings, "grants.fs is granted, but the plugin does not ask for it")
+	g := &pl.cfg.Grants
+	for _, unasked := range []struct {
+		name    string
+		granted bool
+	}{{abi.CapabilityFS, g.FS != nil}, {abi.CapabilityHTTP, g.HTTP != nil}, {abi.CapabilityKV, g.KV != nil}} {
+		if _, asked := pl.manifest.capability(unasked.name); !asked && unasked.granted {
+			pl.warnings = append(pl.warnings, fmt.Sprintf("grants.%s is granted, but the plugin does not ask for it", unasked.name))
+		}
 	}
 	return granted, roots, problems
+}
+
+// open opens a granted capability. What is not granted is nil.
+func (pl *plan) open(capability string) (module hostModule, roots map[string]string, err error) {
+	switch g := &pl.cfg.Grants; {
+	case capability == abi.CapabilityFS && g.FS != nil:
+		if pl.fs, roots, err = openFS(g.FS, pl.limits.FolderEntries); err == nil {
+			module = pl.fs.fsModule()
+		}
+	case capability == abi.CapabilityHTTP && g.HTTP != nil:
+		if pl.http, err = openHTTP(g.HTTP); err == nil {
+			module = pl.http.httpModule()
+		}
+	case capability == abi.CapabilityKV && g.KV != nil:
+		module = openKV(g.KV).kvModule()
+	}
+	return module, roots, err
+}
+
+// missing says what to add for a capability that the plugin cannot do without.
+func missing(c Capability, known bool) error {
+	reason := ""
+	if c.Reason != "" {
+		reason = " (" + safeText(c.Reason, 200) + ")"
+	}
+	add := map[string]string{
+		abi.CapabilityFS: "{fs: {roots: {main: {path: FOLDER}}}}", abi.CapabilityHTTP: "{http: {allow: [{url: \"https://HOST/PATH/\"}]}}",
+		abi.CapabilityKV: "{kv: {}}",
+	}[c.Name]
+	switch {
+	case add != "":
+		return fmt.Errorf("the plugin needs the capability %s%s: add grants: %s", c.Name, reason, add)
+	case !known:
+		return fmt.Errorf("the plugin needs the capability %q%s, which this host does not know: update the host", c.Name, reason)
+	}
+	return fmt.Errorf("the plugin needs the capability %s%s, which this host does not offer yet", c.Name, reason)
 }
 
 // digestOf names a module; that of the rewritten one is the key of its compiled code.

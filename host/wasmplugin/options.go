@@ -104,6 +104,10 @@ type Config struct {
 type Grants struct {
 	// FS grants reshost_fs_v1; nil denies it.
 	FS *FSGrant
+	// HTTP grants reshost_http_v1; nil denies it.
+	HTTP *HTTPGrant
+	// KV grants reshost_kv_v1; nil denies it.
+	KV *KVGrant
 	// Meta are the keys of a request's `_meta` that the plugin sees. With any, results are never shared between callers.
 	Meta []string
 	// Principal are the facts about the caller that the plugin sees: "issuer", "subject", "tenant", "scope", "claims". With
@@ -120,6 +124,43 @@ type FSGrant struct {
 	Hide []string
 	// Watch says that the host may watch the roots for changes.
 	Watch bool
+}
+
+// HTTPGrant is HTTP requests to some URLs. Addresses are checked when they are dialled: those that are not public are refused
+// unless CIDR has them, whatever name led there.
+type HTTPGrant struct {
+	// Allow are the requests that are allowed: the first that covers a request counts, and redirects are held against it too.
+	Allow []HTTPAllow
+	// CIDR are networks that are reachable although they are not public, such as "10.0.0.0/8".
+	CIDR []string
+	// CA are certificate authorities to trust beside the system's, PEM; nil: none.
+	CA []byte
+	// MaxBody bounds an answer's body after decompression, in bytes. 0 is 16 MiB; negative is no bound.
+	MaxBody int64
+}
+
+// HTTPAllow allows the requests below one URL.
+type HTTPAllow struct {
+	// Methods in upper case. Empty: GET and HEAD.
+	Methods []string
+	// URL is a prefix, such as "https://api.test/v1/". Its path covers itself and what is below it.
+	URL string
+	// Headers are sent with each of the requests, by name. After a redirect to another origin they are not.
+	Headers map[string]HTTPHeader
+}
+
+// HTTPHeader is the value of a header that the plugin does not see.
+type HTTPHeader struct {
+	Value string
+	// Secrets are the parts of Value that are blanked out of answers, as they are and in the usual encodings.
+	Secrets []string
+}
+
+// KVGrant is a store of the plugin's own. What a request writes its caller alone reads; what a poll writes all callers read.
+// Values outlive a reload of the plugin, under the same name, and end with the Runtime.
+type KVGrant struct {
+	// Quota bounds the store, in bytes: keys, values, and 128 bytes an entry. One caller has at most a half. 0 is 16 MiB.
+	Quota int64
 }
 
 // FSRoot is one granted folder.

@@ -18,6 +18,7 @@ type Runtime struct {
 	code   *codeCache
 	memory budget         // guest memory of all plugins
 	turns  turns          // of all plugins' guests
+	kv     kvStore        // of all plugins: it outlives a reload
 	wg     sync.WaitGroup // compilations
 
 	mu      sync.Mutex // guards the rest
@@ -28,7 +29,7 @@ type Runtime struct {
 // NewRuntime returns a Runtime. It fails when the cache folder cannot be used. nil opts gives the defaults.
 func NewRuntime(_ context.Context, opts *Options) (*Runtime, error) {
 	r := &Runtime{opts: opts.withDefaults(), plugins: map[*Plugin]bool{}, turns: processorTurns()}
-	r.memory.limit = r.opts.MaxMemory
+	r.memory.limit, r.kv = r.opts.MaxMemory, newMemoryKV()
 	var err error
 	if r.code, err = newCodeCache(&r.opts); err != nil {
 		return nil, err
@@ -109,6 +110,7 @@ type Plugin struct {
 	log         *pluginLog
 	started     time.Time
 	fs          *guestFS
+	http        *guestHTTP
 
 	// prep compiles and starts the plugin. plan is for that, nil afterwards; entry and code are what it gives. adopted says
 	// that the first instance is the pool's.
@@ -146,7 +148,7 @@ func newPlugin(r *Runtime, pl *plan) *Plugin {
 	p := &Plugin{
 		name: pl.cfg.Name, runtime: r, manifest: pl.manifest, cfg: pl.cfg, names: pl.names, limits: pl.limits,
 		grants: pl.cfg.Grants, isolation: pl.isolation, globals: pl.metered.Globals, killed: make(chan struct{}), turns: pluginTurns(r.turns),
-		exports: map[string]bool{}, memoryLimit: pl.memoryLimit(), fs: pl.fs, started: time.Now(),
+		exports: map[string]bool{}, memoryLimit: pl.memoryLimit(), fs: pl.fs, http: pl.http, started: time.Now(),
 		budget: &budget{limit: pl.limits.TotalMemory, parent: &r.memory},
 		prep:   newPreparation(), plan: pl,
 		log: newPluginLog(r.opts.Logger.With("plugin", pl.cfg.Name), pl.limits.LogLines),
@@ -345,6 +347,9 @@ func (p *Plugin) shut(ctx context.Context) error {
 	p.began.close()
 	if p.fs != nil {
 		p.fs.fs.Close()
+	}
+	if p.http != nil {
+		p.http.client.Close()
 	}
 	if p.code == nil {
 		return err

@@ -48,8 +48,9 @@ func (h *cacheHint) add(ttl abi.Optional, scope uint64) {
 // maxTTL bounds what a guest may say about reuse.
 const maxTTL = 365 * 24 * time.Hour
 
-func (h *cacheHint) cache() provider.Cache {
-	return provider.Cache{TTL: h.ttl, Set: h.set, Public: h.any && !h.private}
+// cache is what the guest said of its result. One that depends on the caller's part of the kv store is never public.
+func (c *call) cache(h *cacheHint) provider.Cache {
+	return provider.Cache{TTL: h.ttl, Set: h.set, Public: h.any && !h.private && !c.private}
 }
 
 func (s *readSink) take(c *call, kind abi.Kind, data string) abi.Reply {
@@ -170,7 +171,7 @@ func (s *readSink) result(c *call, status abi.Status, ifETag string) (*provider.
 		if ifETag == "" {
 			return nil, fmt.Errorf("status %d, but the request named no etag", status)
 		}
-		return &provider.ReadResult{NotModified: true, Cache: s.cache.cache()}, nil
+		return &provider.ReadResult{NotModified: true, Cache: c.cache(&s.cache)}, nil
 	}
 	if len(s.parts) == 0 {
 		return nil, fmt.Errorf("status 0 without %s", abi.KindContent)
@@ -184,7 +185,7 @@ func (s *readSink) result(c *call, status abi.Status, ifETag string) (*provider.
 			p.Body = []byte{}
 		}
 	}
-	return &provider.ReadResult{Contents: s.parts, Cache: s.cache.cache()}, nil
+	return &provider.ReadResult{Contents: s.parts, Cache: c.cache(&s.cache)}, nil
 }
 
 // listSink collects what rh_list emits.

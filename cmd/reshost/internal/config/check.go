@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"maps"
 	"net"
+	"net/netip"
 	"net/url"
 	"path"
 	"path/filepath"
@@ -30,6 +31,9 @@ const (
 	maxURI   = 8 << 10
 	maxState = 8 << 10
 )
+
+// minQuota is the least quota of a kv store: less holds nothing.
+const minQuota = 1 << 10
 
 // keySize is the size of a sealing key, in bytes.
 const keySize = 32
@@ -205,6 +209,12 @@ func (c *checker) plugin(p *Plugin, key string) {
 	if p.Grants.FS != nil {
 		c.fs(p.Grants.FS, key+".grants.fs")
 	}
+	if p.Grants.HTTP != nil {
+		c.http(p.Grants.HTTP, key+".grants.http")
+	}
+	if kv := p.Grants.KV; kv != nil && kv.Quota < minQuota {
+		c.fault(key+".grants.kv.quota", "want at least %v, got %v", Bytes(minQuota), kv.Quota)
+	}
 	if p.Cache != nil {
 		c.cache(p.Cache, key+".cache")
 	}
@@ -273,6 +283,18 @@ func (c *checker) fs(g *FSGrant, key string) {
 	for i, pattern := range g.Hide {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
 			c.fault(indexKey(key+".hide", i), "want a pattern such as *.tmp, got %q", clip(pattern))
+		}
+	}
+}
+
+// http checks the shape of a grant; the runtime that compiles the rules says the rest, with the same keys.
+func (c *checker) http(g *HTTPGrant, key string) {
+	if len(g.Allow) == 0 {
+		c.fault(key+".allow", "nothing is allowed: name a URL, such as allow: [{ url: https://api.test/v1/ }]")
+	}
+	for i, text := range g.CIDR {
+		if p, err := netip.ParsePrefix(text); err != nil || p.Masked() != p {
+			c.fault(indexKey(key+".cidr", i), "want a network such as 10.0.0.0/8, got %q", clip(text))
 		}
 	}
 }

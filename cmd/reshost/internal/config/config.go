@@ -23,7 +23,7 @@ type Config struct {
 	Log      Log               `key:"log" doc:"What is logged, on stderr."`
 	StateDir Path              `key:"state_dir" example:"./state" doc:"Folder for what survives a restart: the key that seals cursors, and compiled plugins. Default: $STATE_DIRECTORY where systemd sets it, else reshost in the user's cache folder."`
 	Limits   Limits            `key:"limits" doc:"Bounds on everything that crosses a border. All are on by default; off switches one off."`
-	Secrets  map[string]Secret `key:"secrets" example:"{ api: \"${env:API_TOKEN}\" }" doc:"Secrets by name, each taken from the environment with ${env:NAME} or from a file with ${file:path}. They are used as ${secret:NAME}, which in this build only server.keys may hold."`
+	Secrets  map[string]Secret `key:"secrets" example:"{ api: \"${env:API_TOKEN}\" }" doc:"Secrets by name, each taken from the environment with ${env:NAME} or from a file with ${file:path}. They are used as ${secret:NAME}, which server.keys and the headers of grants.http may hold."`
 	Plugins  []Plugin          `key:"plugins" doc:"The plugins that serve resources, in the order in which their resources are listed."`
 
 	file string
@@ -122,10 +122,10 @@ type Plugin struct {
 // Grants is `plugins[].grants`.
 type Grants struct {
 	FS        *FSGrant   `key:"fs" doc:"Read-only access to folders."`
-	HTTP      *HTTPGrant `key:"http" soon:"true" doc:"HTTP requests to the addresses named here."`
+	HTTP      *HTTPGrant `key:"http" doc:"HTTP requests to the addresses named here."`
 	Meta      []string   `key:"meta" doc:"Keys of a request's _meta that the plugin may see. Its results are then private."`
 	Principal []string   `key:"principal" enum:"issuer|subject|tenant|scope|claims" doc:"What the plugin may know about the caller. Its results are then private."`
-	KV        *KVGrant   `key:"kv" soon:"true" doc:"A store of the plugin's own."`
+	KV        *KVGrant   `key:"kv" doc:"A store of the plugin's own, in memory. It outlives a reload of the plugin, and ends with the server."`
 }
 
 // FSGrant is `plugins[].grants.fs`. After loading, Root is always empty: the short form has become Roots["main"].
@@ -144,21 +144,21 @@ type FSRoot struct {
 
 // HTTPGrant is `plugins[].grants.http`.
 type HTTPGrant struct {
-	Allow []HTTPAllow `key:"allow" required:"true" doc:"The requests that are allowed."`
-	CIDR  []string    `key:"cidr" example:"[10.0.0.0/8]" doc:"Networks that are reachable although they are private."`
-	CA    Path        `key:"ca" doc:"Certificate authorities to trust, PEM."`
+	Allow []HTTPAllow `key:"allow" required:"true" doc:"The requests that are allowed. The first entry that covers a request counts; all others are refused, redirects too."`
+	CIDR  []string    `key:"cidr" example:"[10.0.0.0/8]" doc:"Networks that are reachable although they are not public. Addresses are checked when they are dialled, whatever name led there."`
+	CA    Path        `key:"ca" doc:"Certificate authorities to trust beside the system's, PEM."`
 }
 
 // HTTPAllow allows some requests.
 type HTTPAllow struct {
 	Methods []string          `key:"methods" example:"[GET]" doc:"Methods. Default: GET and HEAD."`
-	URL     string            `key:"url" required:"true" example:"https://api.test/v1/" doc:"Prefix of the URLs."`
-	Headers map[string]Secret `key:"headers" example:"{ Authorization: \"Bearer ${secret:api}\" }" doc:"Header lines that the host adds; the plugin never sees them."`
+	URL     string            `key:"url" required:"true" example:"https://api.test/v1/" doc:"Prefix of the URLs: the path covers itself and what is below it."`
+	Headers map[string]Secret `key:"headers" example:"{ Authorization: \"Bearer ${secret:api}\" }" doc:"Header lines that the host adds, save after a redirect to another origin. The plugin does not see them: secrets are blanked out of answers."`
 }
 
 // KVGrant is `plugins[].grants.kv`.
 type KVGrant struct {
-	Quota Bytes `key:"quota" default:"16MiB" doc:"Most bytes stored."`
+	Quota Bytes `key:"quota" default:"16MiB" doc:"Most bytes stored: keys, values, and 128 bytes an entry. What one caller stores is at most a half."`
 }
 
 // Webhook is `plugins[].webhook`.

@@ -204,7 +204,7 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, f *field, key string) {
 	}
 	if s != shapeSecret {
 		if ref := reference(n.Value); ref != "" {
-			d.fault(n, key, "%s cannot stand here: only secrets and server.keys may hold one", ref)
+			d.fault(n, key, "%s cannot stand here: only secrets, server.keys and headers of grants.http may hold one", ref)
 			return
 		}
 	}

@@ -87,7 +87,7 @@ func (d *decoder) jsonScalar(n *yaml.Node) (jsontext.Token, error) {
 		return jsontext.Float(f), nil
 	case "!!str", "!!timestamp":
 		if ref := reference(n.Value); ref != "" && !d.printing {
-			return jsontext.Token{}, fmt.Errorf("%s cannot stand here: the plugin would read the secret; only secrets and server.keys may hold one", ref)
+			return jsontext.Token{}, fmt.Errorf("%s cannot stand here: the plugin would read the secret; only secrets, server.keys and headers of grants.http may hold one", ref)
 		}
 		return jsontext.String(n.Value), nil
 	default:

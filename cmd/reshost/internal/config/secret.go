@@ -25,6 +25,8 @@ const (
 type Secret struct {
 	parts []secretPart
 	value string
+	// references are the values of the parts that are references.
+	references []string
 	// failed says that a reference could not be resolved, which is reported where it stands.
 	failed bool
 }
@@ -37,6 +39,9 @@ type secretPart struct{ kind, text string }
 
 // Reveal returns the value, references resolved.
 func (s Secret) Reveal() string { return s.value }
+
+// References returns the values of the references alone, without the text around them.
+func (s Secret) References() []string { return s.references }
 
 // String returns the references as they were written, and a mask in place of literal text.
 func (s Secret) String() string {
@@ -135,6 +140,9 @@ func (r *resolver) resolve(s *Secret) error {
 			return err
 		}
 		b.WriteString(text)
+		if p.kind != "" {
+			s.references = append(s.references, text)
+		}
 	}
 	s.value = b.String()
 	return nil
