@@ -39,6 +39,12 @@ func (c *Call) Config() Config { return Config{c.in.h} }
 // FS returns the granted folders. It needs [CapabilityFS].
 func (c *Call) FS() FS { return FS{c.in} }
 
+// HTTP returns what sends requests. It needs [CapabilityHTTP].
+func (c *Call) HTTP() HTTP { return HTTP{c.in} }
+
+// KV returns the plugin's store. It needs [CapabilityKV].
+func (c *Call) KV() KV { return KV{c.in} }
+
 // Scheme returns the name that the operator gave to a scheme of [Plugin.Schemes], or name itself.
 func (c *Call) Scheme(name string) string { return c.in.scheme(name) }
 

@@ -52,6 +52,34 @@ func importFSList(path unsafe.Pointer, plen uint32, after unsafe.Pointer, alen u
 //go:noescape
 func importFSClose(h int32) int32
 
+//go:wasmimport reshost_http_v1 send
+//go:noescape
+func importHTTPSend(p unsafe.Pointer, n uint32) int32
+
+//go:wasmimport reshost_http_v1 head
+//go:noescape
+func importHTTPHead(h int32, buf unsafe.Pointer, n uint32) int32
+
+//go:wasmimport reshost_http_v1 read
+//go:noescape
+func importHTTPRead(h int32, buf unsafe.Pointer, n uint32) int32
+
+//go:wasmimport reshost_http_v1 close
+//go:noescape
+func importHTTPClose(h int32) int32
+
+//go:wasmimport reshost_kv_v1 get
+//go:noescape
+func importKVGet(key unsafe.Pointer, klen uint32, buf unsafe.Pointer, n uint32) int32
+
+//go:wasmimport reshost_kv_v1 put
+//go:noescape
+func importKVPut(key unsafe.Pointer, klen uint32, val unsafe.Pointer, vlen uint32, ttlMillis int64) int32
+
+//go:wasmimport reshost_kv_v1 del
+//go:noescape
+func importKVDel(key unsafe.Pointer, klen uint32) int32
+
 func at(b []byte) (unsafe.Pointer, uint32) {
 	return unsafe.Pointer(unsafe.SliceData(b)), uint32(len(b))
 }
@@ -110,3 +138,37 @@ func (host) fsList(path, after string, buf []byte) int {
 }
 
 func (host) fsClose(h int32) int { return int(importFSClose(h)) }
+
+func (host) httpSend(req []byte) int {
+	p, n := at(req)
+	return int(importHTTPSend(p, n))
+}
+
+func (host) httpHead(h int32, buf []byte) int {
+	b, n := at(buf)
+	return int(importHTTPHead(h, b, n))
+}
+
+func (host) httpRead(h int32, buf []byte) int {
+	b, n := at(buf)
+	return int(importHTTPRead(h, b, n))
+}
+
+func (host) httpClose(h int32) int { return int(importHTTPClose(h)) }
+
+func (host) kvGet(key string, buf []byte) int {
+	k, klen := atString(key)
+	b, n := at(buf)
+	return int(importKVGet(k, klen, b, n))
+}
+
+func (host) kvPut(key string, value []byte, ttlMillis int64) int {
+	k, klen := atString(key)
+	v, vlen := at(value)
+	return int(importKVPut(k, klen, v, vlen, ttlMillis))
+}
+
+func (host) kvDel(key string) int {
+	k, klen := atString(key)
+	return int(importKVDel(k, klen))
+}

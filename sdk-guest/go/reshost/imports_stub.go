@@ -17,6 +17,13 @@ type NativeHost interface {
 	FSRead(h int32, off int64, buf []byte) int
 	FSList(path, after string, buf []byte) int
 	FSClose(h int32) int
+	HTTPSend(req []byte) int
+	HTTPHead(h int32, buf []byte) int
+	HTTPRead(h int32, buf []byte) int
+	HTTPClose(h int32) int
+	KVGet(key string, buf []byte) int
+	KVPut(key string, value []byte, ttlMillis int64) int
+	KVDel(key string) int
 }
 
 // NewInstance returns a plugin that runs natively against h. Only one call runs at a time.
@@ -54,3 +61,10 @@ func (h host) fsOpen(path string) int                     { return h.FSOpen(path
 func (h host) fsRead(fd int32, off int64, buf []byte) int { return h.FSRead(fd, off, buf) }
 func (h host) fsList(path, after string, buf []byte) int  { return h.FSList(path, after, buf) }
 func (h host) fsClose(fd int32) int                       { return h.FSClose(fd) }
+func (h host) httpSend(req []byte) int                    { return h.HTTPSend(req) }
+func (h host) httpHead(fd int32, buf []byte) int          { return h.HTTPHead(fd, buf) }
+func (h host) httpRead(fd int32, buf []byte) int          { return h.HTTPRead(fd, buf) }
+func (h host) httpClose(fd int32) int                     { return h.HTTPClose(fd) }
+func (h host) kvGet(key string, buf []byte) int           { return h.KVGet(key, buf) }
+func (h host) kvPut(key string, v []byte, ttl int64) int  { return h.KVPut(key, v, ttl) }
+func (h host) kvDel(key string) int                       { return h.KVDel(key) }

@@ -32,6 +32,9 @@ func TestDirectives(t *testing.T) {
 		abi.ModuleConfig + " " + abi.ImportConfigGet,
 		abi.ModuleFS + " " + abi.ImportFSStat, abi.ModuleFS + " " + abi.ImportFSOpen, abi.ModuleFS + " " + abi.ImportFSRead,
 		abi.ModuleFS + " " + abi.ImportFSList, abi.ModuleFS + " " + abi.ImportFSClose,
+		abi.ModuleHTTP + " " + abi.ImportHTTPSend, abi.ModuleHTTP + " " + abi.ImportHTTPHead, abi.ModuleHTTP + " " + abi.ImportHTTPRead,
+		abi.ModuleHTTP + " " + abi.ImportHTTPClose,
+		abi.ModuleKV + " " + abi.ImportKVGet, abi.ModuleKV + " " + abi.ImportKVPut, abi.ModuleKV + " " + abi.ImportKVDel,
 	}
 	slices.Sort(imports)
 	if d := cmp.Diff(imports, find("imports.go", `//go:wasmimport (\w+) (\w+)`)); d != "" {

@@ -87,6 +87,7 @@ func (g *Guest) ReadWith(uri string, o ReadOptions) (*ReadResult, error) {
 			req.TemplateIndex = uint64(i) + 1
 		}
 	}
+	g.host.caller = o.Caller
 	g.host.ifETag, g.host.maxBytes = o.IfETag, g.opts.MaxBytes
 	res, err := g.call(abi.ExportRead, req.Append(nil))
 	if err != nil {

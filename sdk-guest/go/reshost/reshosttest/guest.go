@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"testing"
 
 	"github.com/reshost/reshost/abi"
@@ -18,6 +19,10 @@ type Options struct {
 	Roots map[string]fs.FS
 	// RootPrefixes are the URI path prefixes of the roots, such as "/srv/docs"; a root without one has "/" and its name.
 	RootPrefixes map[string]string
+	// HTTP answers what the plugin sends. nil: the http capability is denied.
+	HTTP http.Handler
+	// KVQuota bounds the kv store, in bytes of keys and values. 0: the kv capability is denied. Values do not expire.
+	KVQuota int
 	// Schemes renames schemes: the plugin's name to the effective one.
 	Schemes map[string]string
 	// PageSize is the most resources of a page; 0: 1000.

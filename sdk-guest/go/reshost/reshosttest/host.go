@@ -17,6 +17,9 @@ type host struct {
 	opts   *Options
 	config any
 	files  files
+	http   exchanges
+	kv     store
+	caller reshost.Caller
 
 	export   string
 	request  []byte
@@ -47,7 +50,7 @@ type result struct {
 }
 
 func newHost(opts *Options) (*host, error) {
-	h := &host{opts: opts, files: files{roots: opts.Roots}}
+	h := &host{opts: opts, files: files{roots: opts.Roots}, http: exchanges{handler: opts.HTTP}}
 	if opts.Config != "" {
 		d := json.NewDecoder(strings.NewReader(opts.Config))
 		d.UseNumber()
@@ -69,6 +72,8 @@ func (h *host) begin(export string, request []byte) *result {
 // end closes what the call left open, and reports a fault against the ABI.
 func (h *host) end() error {
 	h.files.end()
+	h.http.end()
+	h.caller = reshost.Caller{}
 	h.ifETag = ""
 	return h.fault
 }
