@@ -331,3 +331,24 @@ func TestStop(t *testing.T) {
 		t.Error("read after close")
 	}
 }
+
+// TestCaseSSRF08: what a plugin puts into a URL, escaped as one segment, stays one segment at the server, or is refused.
+func TestCaseSSRF08(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host+" "+r.RequestURI) })
+	c := client(t, Config{Rules: []Rule{{URL: s.URL + "/v1/users/", Headers: map[string]Header{"X-Key": {Value: "k", Secrets: []string{"operator's"}}}}}})
+	host := strings.TrimPrefix(s.URL, "http://")
+	for _, tt := range []struct{ id, want string }{
+		{"..%2F..%2Fadmin", ""},
+		{"1%3Fall%3Dtrue", "/v1/users/1%3Fall%3Dtrue"},
+		{"%2F%2Fevil.test%2F", "/v1/users/%2F%2Fevil.test%2F"},
+		{"1%23", "/v1/users/1%23"},
+		{"a%2F..%2Fadmin%3Fx=1%23", ""},
+	} {
+		_, body, err := do(t, c, Request{URL: s.URL + "/v1/users/" + tt.id})
+		if tt.want == "" {
+			wantKind(t, tt.id, err, Invalid)
+		} else if err != nil || body != host+" "+tt.want {
+			t.Errorf("%s: %q, %v", tt.id, body, err)
+		}
+	}
+}
