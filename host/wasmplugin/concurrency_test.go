@@ -272,6 +272,51 @@ func TestPoolStartFails(t *testing.T) {
 	})
 }
 
+// TestPoolTrims: instances that a rush left behind are closed once nobody has needed them for a while; those that are needed stay.
+func TestPoolTrims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := fakePool(poolOptions{instances: 16, warm: 2, queue: 8, queueWait: time.Second}, nil)
+		use := func(n int) {
+			var taken []*instance
+			for range n {
+				inst, err := p.acquire(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				taken = append(taken, inst)
+			}
+			for _, inst := range taken {
+				p.release(inst, keep)
+			}
+			synctest.Wait()
+		}
+		use(16)
+		for range 10 {
+			use(5)
+			time.Sleep(trimAfter / 2)
+		}
+		count := func() (ready, live int) {
+			synctest.Wait()
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return len(p.ready), p.live
+		}
+		// Five are used, two more are kept ready.
+		if n, live := count(); n < 5 || n > 7 || n != live {
+			t.Errorf("%d of %d instances are ready while five are used", n, live)
+		}
+		time.Sleep(3 * trimAfter)
+		if n, live := count(); n != 2 || live != 2 {
+			t.Errorf("%d of %d instances are ready, want 2 of 2", n, live)
+		}
+		use(3)
+		if err := p.close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * trimAfter)
+	})
+}
+
 // TestPoolWaitsForMemory shows that a caller waits while memory is used up, and is told so when none comes back.
 func TestPoolWaitsForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package wasmplugin
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,7 +31,14 @@ type pool struct {
 	// cold says that the last start failed: nothing is started ahead until a caller asks.
 	cold bool
 	idle chan struct{} // closed when the pool is closed and live is 0
+	// spare is how many instances have been ready all the time since trim last looked; trimmer is set while it will look again.
+	spare   int
+	trimmer *time.Timer
 }
+
+// trimAfter is how long an instance that nobody needs is kept, at least: its memory, and the stack that a call left with it, are
+// others' then.
+const trimAfter = time.Second
 
 // starter starts an instance. urgent says that a caller waits for it.
 type starter func(ctx context.Context, urgent bool) (*instance, error)
@@ -82,6 +90,7 @@ func (p *pool) acquire(ctx context.Context) (*instance, error) {
 	if n := len(p.ready); n > 0 && len(p.waiters) == 0 {
 		inst := p.ready[n-1]
 		p.ready = p.ready[:n-1]
+		p.spare = min(p.spare, n-1)
 		p.fill()
 		p.mu.Unlock()
 		return inst, nil
@@ -204,11 +213,43 @@ func (p *pool) giveBack(inst *instance) {
 func (p *pool) hand(inst *instance) {
 	if len(p.waiters) == 0 {
 		p.ready = append(p.ready, inst)
+		p.watchSpare()
 		return
 	}
 	w := p.waiters[0]
 	p.waiters = p.waiters[1:]
 	w.turn <- turn{inst: inst}
+}
+
+// keepReady is how many instances stay although nobody calls.
+func (p *pool) keepReady() int { return max(p.opts.warm, 1) }
+
+// watchSpare makes sure that instances beyond those are looked after. Called with mu held.
+func (p *pool) watchSpare() {
+	if p.trimmer == nil && len(p.ready) > p.keepReady() {
+		p.spare = len(p.ready)
+		p.trimmer = time.AfterFunc(trimAfter, p.trim)
+	}
+}
+
+// trim closes the instances that nobody has needed since it last looked: those that became ready first, since the last is
+// taken first.
+func (p *pool) trim() {
+	p.mu.Lock()
+	p.trimmer = nil
+	n := min(p.spare, len(p.ready)) - p.keepReady()
+	if p.closed || n < 0 {
+		n = 0
+	}
+	old := slices.Clone(p.ready[:n])
+	p.ready = slices.Delete(p.ready, 0, n)
+	if !p.closed {
+		p.watchSpare()
+	}
+	p.mu.Unlock()
+	for _, inst := range old {
+		p.end(inst)
+	}
 }
 
 // gone counts an instance that was closed. Called with mu held.
@@ -344,6 +385,9 @@ func (p *pool) close(ctx context.Context) error {
 		p.mu.Unlock()
 	} else {
 		p.closed = true
+		if p.trimmer != nil {
+			p.trimmer.Stop()
+		}
 		waiters, ready := p.waiters, p.ready
 		p.waiters, p.ready = nil, nil
 		if p.live == 0 {
