@@ -69,6 +69,10 @@ fuzz: ## run every fuzz target for FUZZTIME
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: hostile
+hostile: ## serve guests that do their worst, and show what their neighbours notice (needs clang and lld, on Linux)
+	CI=1 RESHOST_HOSTILE=1 $(GO) test -count=1 -timeout 20m -run '^TestHostileGuests$$' -v ./cmd/reshost
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin $(CACHE) $(EMBED)/*.wasm.gz examples/*/*.wasm

@@ -17,10 +17,19 @@ import (
 	"github.com/reshost/reshost/cmd/reshost/internal/pluginbuild"
 )
 
-// TestMain runs the tests, or plays the part of a compiler's child.
+// TestMain runs the tests, or plays the part of a compiler's child, or another's.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == compileChild {
-		main()
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case compileChild:
+			main()
+		case roleServer:
+			os.Exit(playServer(os.Args[2:]))
+		case roleControl:
+			os.Exit(playControl())
+		case roleClient:
+			os.Exit(playClient(os.Args[2:]))
+		}
 	}
 	os.Exit(m.Run())
 }
