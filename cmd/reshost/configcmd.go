@@ -28,7 +28,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := serverTLS(cfg); err != nil {
+			if _, err := a.openCertificate(cfg, a.logger(cfg, quietLevel)); err != nil {
 				return err
 			}
 			s, err := a.openReady(cmd.Context(), cfg)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,7 +32,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Short: "Serve resources over HTTP, or over stdio",
 		Long: `Serve resources to MCP clients: over Streamable HTTP, or with --stdio to the one client that started this process.
 
-On the first interrupt or SIGTERM the server ends in order: calls in flight are waited for. The second one ends it at once.`,
+On the first interrupt or SIGTERM the server ends in order: calls in flight are waited for. The second one ends it at once.
+With server.tls the certificate is read again when its files change, and at once on SIGHUP.`,
 		Example: "  reshost serve --config reshost.yaml\n  reshost serve --root ./docs\n  reshost serve --root ./docs --stdio",
 		Args:    exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -96,10 +96,11 @@ func (a *app) serveStdio(ctx context.Context, cfg *config.Config) error {
 
 func (a *app) serveHTTP(ctx context.Context, cfg *config.Config) error {
 	log := a.logger(cfg, "")
-	tlsConfig, err := serverTLS(cfg)
+	cert, err := a.openCertificate(cfg, log)
 	if err != nil {
 		return err
 	}
+	defer cert.follow()()
 	// The address is taken first, so that nothing is started when it is in use; connections wait until plugins are ready.
 	ln, err := listen(ctx, cfg)
 	if err != nil {
@@ -112,7 +113,7 @@ func (a *app) serveHTTP(ctx context.Context, cfg *config.Config) error {
 	mux := http.NewServeMux()
 	mux.Handle(cfg.Server.Path, s.host.Handler())
 	srv := &http.Server{
-		Handler: mux, TLSConfig: tlsConfig, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		Handler: mux, TLSConfig: cert.tlsConfig(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	a.announce(cfg, ln.Addr(), s, log)
@@ -150,19 +151,6 @@ func (a *app) serveUntilDone(ctx context.Context, srv *http.Server, ln net.Liste
 		err = errors.Join(err, served)
 	}
 	return errors.Join(err, <-closed)
-}
-
-// serverTLS returns the TLS configuration, or nil for plain HTTP.
-func serverTLS(cfg *config.Config) (*tls.Config, error) {
-	t := cfg.Server.TLS
-	if t == nil {
-		return nil, nil
-	}
-	cert, err := tls.LoadX509KeyPair(string(t.Cert), string(t.Key))
-	if err != nil {
-		return nil, cfg.Errorf("server.tls", "%v", err)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
 }
 
 // listenError says in one line why an address cannot be had.

@@ -68,8 +68,8 @@ func (s *server) end() int {
 	return code
 }
 
-// post sends a request as the printed command does, and returns status and body.
-func (s *server) post(client *http.Client, method, params string) (int, string) {
+// request returns a request as the printed command sends it.
+func (s *server) request(method, params string) *http.Request {
 	s.t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `"_meta":{"io.modelcontextprotocol/protocolVersion":"` +
 		tryRevision + `","io.modelcontextprotocol/clientCapabilities":{}}}}`
@@ -81,7 +81,13 @@ func (s *server) post(client *http.Client, method, params string) (int, string) 
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	req.Header.Set("MCP-Protocol-Version", tryRevision)
 	req.Header.Set("Mcp-Method", method)
-	res, err := client.Do(req)
+	return req
+}
+
+// post sends a request and returns the answer's status and body.
+func (s *server) post(client *http.Client, method, params string) (int, string) {
+	s.t.Helper()
+	res, err := client.Do(s.request(method, params))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -275,7 +281,7 @@ func TestPortInUse(t *testing.T) {
 func TestServeTLS(t *testing.T) {
 	dir, file := folder(t, "tls: { cert: cert.pem, key: key.pem }")
 	code, _, stderr := reshost(t, "serve", "--config", file, "--listen", "127.0.0.1:0")
-	if code != exitFailure || !strings.Contains(stderr, "server.tls: ") || strings.Count(stderr, "\n") != 1 {
+	if code != exitFailure || !strings.Contains(stderr, "server.tls.cert: ") || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("without the files: %d %q", code, stderr)
 	}
 	cert := httptest.NewUnstartedServer(nil)

@@ -40,7 +40,7 @@ type Server struct {
 	Path      string   `key:"path" default:"/mcp" doc:"Path of the MCP endpoint."`
 	PublicURL string   `key:"public_url" example:"https://mcp.acme.test/mcp" doc:"The endpoint's URL as clients know it, where a proxy stands before reshost. Its host is then served, and pages of its origin may call."`
 	Origins   []string `key:"origins" example:"[https://app.acme.test]" doc:"Web origins that may call the server, besides pages of the server's own loopback address. A request without an Origin header does not come from a page and passes."`
-	TLS       *TLS     `key:"tls" doc:"Serves HTTPS with this certificate."`
+	TLS       *TLS     `key:"tls" doc:"Serves HTTPS with this certificate, TLS 1.2 or later. Its files are read again when they have changed, within 10 seconds, and on SIGHUP; files that cannot be used leave the certificate before in place."`
 	PageSize  int      `key:"page_size" default:"1000" min:"1" max:"1000" doc:"Most items in a page of a list."`
 	Revisions []string `key:"revisions" enum:"2026-07-28|2025-11-25|2025-06-18|2025-03-26|2024-11-05" doc:"Protocol revisions that are served. Empty: all that this build knows."`
 	Keys      []Secret `key:"keys" example:"[\"${file:keys/current}\"]" doc:"Keys for what clients hold for the server, cursors and the state of reads that ask them for more, each 32 bytes in base64. The first seals, the others still open, so that a key can be changed. Absent: one is made and kept in state_dir."`
@@ -48,8 +48,8 @@ type Server struct {
 
 // TLS is the `server.tls` section.
 type TLS struct {
-	Cert Path `key:"cert" required:"true" doc:"Certificate chain, PEM."`
-	Key  Path `key:"key" required:"true" doc:"Private key, PEM."`
+	Cert Path `key:"cert" required:"true" doc:"The server's certificate, then its chain, PEM."`
+	Key  Path `key:"key" required:"true" doc:"Private key of the certificate, PEM, not encrypted."`
 }
 
 // Admin is the `admin` section.
