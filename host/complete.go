@@ -2,11 +2,13 @@ package host
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/reshost/reshost/host/cache"
 	"github.com/reshost/reshost/host/internal/mcp"
 	"github.com/reshost/reshost/host/internal/uri"
 	"github.com/reshost/reshost/host/provider"
@@ -39,6 +41,10 @@ func (h *Host) complete(ctx context.Context, c *caller, req *mcp.CompleteParams)
 	j := completeJob{Host: h, caller: c, req: req}
 	start := time.Now()
 	res, err := j.run(ctx)
+	for errors.Is(err, errRetired) && ctx.Err() == nil {
+		j = completeJob{Host: h, caller: c, req: req}
+		res, err = j.run(ctx) // with the newer snapshot that is there by now
+	}
 	if err != nil {
 		o := &outcome{op: "complete", caller: c, uri: req.Template, err: err, start: start}
 		if j.view != nil {
@@ -176,15 +182,31 @@ func (j *completeJob) ask(ctx context.Context) (*provider.CompleteResult, error)
 		Template: j.tmpl.spec.URITemplate, TemplateIndex: j.tmpl.index,
 		Argument: j.req.Argument, Value: j.req.Value, Context: j.known,
 	}
-	var res *provider.CompleteResult
-	err = j.call(ctx, "Complete", func(ctx context.Context) (err error) {
-		res, err = j.view.p.Complete(ctx, req)
-		return err
-	})
-	if err == nil && res == nil {
-		err = fault("it returned nothing")
+	q := listCall{
+		Host: j.Host, caller: j.caller, view: j.view, mayShare: j.mayShare(j.view, j.tmpl.Scheme()),
+		parts: keyParts{kind: askComplete, view: j.view, texts: []string{req.Template, req.Argument, req.Value}, meta: meta},
 	}
-	return res, err
+	for _, v := range req.Context {
+		q.parts.texts = append(q.parts.texts, v.Name, v.Value)
+	}
+	q.ask = func(ctx context.Context, e *cache.Entry) (*provider.Cache, error) {
+		err := q.call(ctx, "Complete", func(ctx context.Context) (err error) {
+			e.Completion, err = q.view.p.Complete(ctx, req)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if e.Completion == nil {
+			return nil, fault("it returned nothing")
+		}
+		return &e.Completion.Cache, nil
+	}
+	e, _, err := q.do(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.Completion, nil
 }
 
 // check keeps the values that lead to something the caller may read, each once and at most 100 (rule C1, cases CMP-01 and

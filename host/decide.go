@@ -30,13 +30,23 @@ func (h *Host) ask(ctx context.Context, r *PolicyRequest) (ok bool) {
 }
 
 // cacheHint applies the operator's rules to what a provider said about a result of this scheme (rule P6, case CCH-04).
-func (h *Host) cacheHint(v *view, scheme string, c *provider.Cache) (hint mcp.CacheHint) {
+func (h *Host) cacheHint(v *view, scheme string, c *provider.Cache) mcp.CacheHint {
+	return h.hintFor(v, c, h.mayShare(v, scheme))
+}
+
+// hintFor is cacheHint where it is known whether the result can be public.
+func (h *Host) hintFor(v *view, c *provider.Cache, mayShare bool) (hint mcp.CacheHint) {
 	hint.TTL = v.cache.TTL
 	if c.Set {
 		hint.TTL = max(c.TTL, 0)
 	}
 	hint.TTL = v.cache.clamp(hint.TTL)
-	hint.Public = c.Public && h.mayShare(v, scheme)
+	if c.Set && (c.TTL < 0 || c.TTL > hint.TTL) {
+		if n := v.clamped.Add(1); n&(n-1) == 0 {
+			h.log.Warn("a provider's ttl is not within what it may be", "provider", v.name, "ttl", c.TTL, "taken", hint.TTL, "times", n)
+		}
+	}
+	hint.Public = c.Public && mayShare
 	return hint
 }
 

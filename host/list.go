@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
+	"github.com/reshost/reshost/host/cache"
 	"github.com/reshost/reshost/host/internal/mcp"
 	"github.com/reshost/reshost/host/provider"
 )
@@ -161,13 +164,16 @@ func (w *walk) listMayBePublic() bool {
 // mayShareLists reports whether the operator lets lists be public: they hold what every provider serves.
 func (h *Host) mayShareLists(s *snapshot) bool {
 	for _, v := range s.views {
-		for _, scheme := range v.info.Schemes {
-			if !h.mayShare(v, scheme) {
-				return false
-			}
+		if !h.mayShareAll(v) {
+			return false
 		}
 	}
 	return len(s.views) > 0
+}
+
+// mayShareAll is mayShare for all schemes of v.
+func (h *Host) mayShareAll(v *view) bool {
+	return !slices.ContainsFunc(v.info.Schemes, func(scheme string) bool { return !h.mayShare(v, scheme) })
 }
 
 // provider walks through one provider from w.at on, to its end or until it is known that there is a next page.
@@ -241,7 +247,7 @@ func (w *walk) guestPage(v *view) error {
 		return err
 	}
 	probing := w.full
-	res, err := w.callList(v, meta)
+	res, hint, err := w.callList(v, meta)
 	given := w.given
 	w.given = false
 	switch code := provider.CodeOf(err); {
@@ -259,7 +265,7 @@ func (w *walk) guestPage(v *view) error {
 	}
 	v.sharedList.Store(res.Cache.Public)
 	if !probing {
-		w.account(v, &res.Cache)
+		w.account(v, hint, res.Cache.Public)
 	}
 	w.entries(v, res)
 	if !w.more {
@@ -268,12 +274,9 @@ func (w *walk) guestPage(v *view) error {
 	return nil
 }
 
-// callList asks for enough entries to fill the page; one is enough to know that there is another page.
-func (w *walk) callList(v *view, meta provider.JSON) (res *provider.ListResult, err error) {
-	if !v.calls.enter() {
-		return nil, errRetired
-	}
-	defer v.calls.leave()
+// callList asks for enough entries to fill the page; one is enough to know that there is another page. The result may be one that
+// others get too: it is not changed.
+func (w *walk) callList(v *view, meta provider.JSON) (*provider.ListResult, mcp.CacheHint, error) {
 	want := 1
 	if !w.full {
 		want = w.maxItems - w.items
@@ -283,14 +286,32 @@ func (w *walk) callList(v *view, meta provider.JSON) (res *provider.ListResult, 
 		Cursor: bytes.Clone(w.at.token), PageSize: want + w.at.offset,
 	}
 	w.calls++
-	err = w.call(w.ctx, "List", func(ctx context.Context) (err error) {
-		res, err = v.p.List(ctx, req)
-		return err
-	})
-	if err == nil && res == nil {
-		err = fault("it returned nothing")
+	token := "first"
+	if req.Cursor != nil {
+		token = "next " + string(req.Cursor)
 	}
-	return res, err
+	q := listCall{
+		Host: w.Host, caller: w.caller, view: v, mayShare: w.mayShareAll(v),
+		parts: keyParts{kind: askList, view: v, texts: []string{token, strconv.Itoa(req.PageSize)}, meta: meta},
+	}
+	q.ask = func(ctx context.Context, e *cache.Entry) (*provider.Cache, error) {
+		err := q.call(ctx, "List", func(ctx context.Context) (err error) {
+			e.List, err = v.p.List(ctx, req)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if e.List == nil {
+			return nil, fault("it returned nothing")
+		}
+		return &e.List.Cache, nil
+	}
+	e, hint, err := q.do(w.ctx)
+	if err != nil {
+		return nil, hint, err
+	}
+	return e.List, hint, nil
 }
 
 // entries puts what the caller may see of a provider's page on ours. An entry that breaks the rules is left out and the
@@ -359,9 +380,9 @@ func (w *walk) advance(v *view, res *provider.ListResult) {
 }
 
 // account takes a result's cache hint into the page's.
-func (w *walk) account(v *view, c *provider.Cache) {
-	w.note(w.cacheHint(v, "", c).TTL)
-	if w.at.public && !c.Public {
+func (w *walk) account(v *view, hint mcp.CacheHint, public bool) {
+	w.note(hint.TTL)
+	if w.at.public && !public {
 		// The scope was fixed before, from what the provider said then. What it says now is about bytes on this page.
 		w.log.Warn("a list said to be public is private after all", "provider", v.name)
 		w.at.public = false

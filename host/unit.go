@@ -32,6 +32,8 @@ type unit struct {
 	failing atomic.Bool
 	// changes and listChanges count what makes all results of this provider old, or its lists.
 	changes, listChanges atomic.Uint64
+	// clamped counts the results whose ttl was out of bounds.
+	clamped atomic.Uint64
 	// strange counts the updates of URIs that are not this provider's.
 	strange atomic.Uint64
 }

@@ -34,5 +34,5 @@ func (v *verdicts) find(key cache.Key) (verdict, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s := *v.slot(key)
-	return s, s.key == key
+	return s, s.key == key && s.why != ""
 }

@@ -66,7 +66,7 @@ func (a *app) command() *cobra.Command {
 	flags.StringVar(&a.logLevel, "log-level", "", "least `LEVEL` logged: trace, debug, info, warn, error or off")
 	flags.StringVar(&a.logFormat, "log-format", "", "`FORM` of log lines: text or json")
 	root.AddCommand(
-		a.serveCommand(), a.listCommand(), a.templatesCommand(), a.readCommand(), a.completeCommand(),
+		a.serveCommand(), a.listCommand(), a.templatesCommand(), a.readCommand(), a.completeCommand(), a.cacheCommand(),
 		a.configCommand(), a.pluginCommand(), a.versionCommand(), a.compileChildCommand(),
 	)
 	completeFlags(root)

@@ -87,11 +87,15 @@ func (a *app) serveStdio(ctx context.Context, cfg *config.Config) error {
 	}
 	log.Info("serving on stdio", "server", cfg.Server.Name, "plugins", len(s.plugins))
 	defer a.showProgress(s.runtime.Status)()
+	stopAdmin, err := startAdmin(ctx, cfg, s.host, log)
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
 	err = s.host.ServeStdio(ctx, a.stdin, a.stdout)
 	if ctx.Err() != nil {
 		err = nil // asked to end
 	}
-	return errors.Join(err, s.close())
+	return errors.Join(err, s.close(), stopAdmin())
 }
 
 func (a *app) serveHTTP(ctx context.Context, cfg *config.Config) error {

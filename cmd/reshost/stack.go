@@ -217,9 +217,11 @@ func hostOptions(cfg *config.Config, log *slog.Logger, keys [][]byte) *host.Opti
 	return &host.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: buildVersion().Version, Logger: log, Keys: keys,
 		PageSize: cfg.Server.PageSize, PublicURL: cfg.Server.PublicURL, Origins: cfg.Server.Origins, Revisions: cfg.Server.Revisions,
+		Provenance: cfg.Provenance,
 		Limits: host.Limits{
 			RequestBytes: int64(l.RequestBody), JSONDepth: l.JSONDepth, URIBytes: int(l.URI), MetaBytes: int(l.Meta),
 			PageBytes: int64(l.PageBytes), ReadItems: l.ReadItems, ReadBytes: int64(l.ReadBytes), Call: time.Duration(l.Call),
+			CacheBytes: int64(l.Cache), CacheEntryBytes: int64(l.CacheEntry),
 			StateBytes: int(l.State), Input: time.Duration(l.Input),
 			Requests: l.Requests, PrincipalRequests: l.PrincipalRequests, WriteStall: time.Duration(l.Write),
 			Sessions: l.Sessions, SessionIdle: time.Duration(l.SessionIdle), Subscriptions: l.Streams,
@@ -233,6 +235,7 @@ func providerOptions(p *config.Plugin) *host.ProviderOptions {
 	if p.Cache != nil {
 		o.Cache = &host.CacheRules{
 			TTL: time.Duration(p.Cache.TTL), Min: time.Duration(p.Cache.Min), Max: time.Duration(p.Cache.Max), Public: p.Cache.Public,
+			Stale: time.Duration(p.Cache.Stale), StaleIfError: time.Duration(p.Cache.StaleIfError), Missing: time.Duration(p.Cache.Missing),
 		}
 	}
 	return o

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The kinds of a plugin's source.
@@ -35,6 +36,9 @@ const (
 // minQuota is the least quota of a kv store: less holds nothing.
 const minQuota = 1 << 10
 
+// maxMissing is the host's bound on cache.missing.
+const maxMissing = Duration(time.Minute)
+
 // keySize is the size of a sealing key, in bytes.
 const keySize = 32
 
@@ -53,6 +57,9 @@ func (c *checker) fault(key, format string, args ...any) {
 
 func (c *checker) check() {
 	c.server(&c.cfg.Server)
+	if c.cfg.Admin != nil {
+		c.admin(c.cfg.Admin)
+	}
 	c.secrets()
 	if c.cfg.Limits.URI > maxURI {
 		c.fault("limits.uri", "want at most %v, got %v", Bytes(maxURI), c.cfg.Limits.URI)
@@ -78,15 +85,7 @@ func (c *checker) check() {
 }
 
 func (c *checker) server(s *Server) {
-	if socket, ok := strings.CutPrefix(s.Listen, ListenUnix); ok {
-		if p, err := parsePath(socket, c.dir); err != nil {
-			c.fault("server.listen", "%v", err)
-		} else {
-			s.Listen = ListenUnix + string(p)
-		}
-	} else if err := CheckListen(s.Listen); err != "" {
-		c.fault("server.listen", "%s", err)
-	}
+	c.listen(&s.Listen, "server.listen")
 	if !strings.HasPrefix(s.Path, "/") || strings.ContainsAny(s.Path, "?#{} ") || path.Clean(s.Path) != s.Path {
 		c.fault("server.path", "want a plain path such as /mcp, got %q", clip(s.Path))
 	}
@@ -100,6 +99,31 @@ func (c *checker) server(s *Server) {
 		if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != o {
 			c.fault(indexKey("server.origins", i), "want an origin such as https://app.acme.test, got %q", clip(o))
 		}
+	}
+}
+
+// listen checks an address and makes a socket's path absolute.
+func (c *checker) listen(addr *string, key string) {
+	if socket, ok := strings.CutPrefix(*addr, ListenUnix); ok {
+		if p, err := parsePath(socket, c.dir); err != nil {
+			c.fault(key, "%v", err)
+		} else {
+			*addr = ListenUnix + string(p)
+		}
+	} else if err := CheckListen(*addr); err != "" {
+		c.fault(key, "%s", err)
+	}
+}
+
+// admin checks the operations endpoint, which is for this machine alone.
+func (c *checker) admin(a *Admin) {
+	c.listen(&a.Listen, "admin.listen")
+	host, _, err := net.SplitHostPort(a.Listen)
+	if err != nil || strings.HasPrefix(a.Listen, ListenUnix) {
+		return
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		c.fault("admin.listen", "want a loopback address such as 127.0.0.1:8643, or unix:PATH: whoever reaches it can ask what is cached for whom, got %q", clip(a.Listen))
 	}
 }
 
@@ -223,6 +247,9 @@ func (c *checker) plugin(p *Plugin, key string) {
 func (c *checker) cache(r *Cache, key string) {
 	if r.Max >= 0 && r.Min > r.Max {
 		c.fault(key+".min", "the least lifetime %v is above the greatest, %v", r.Min, r.Max)
+	}
+	if r.Missing > maxMissing {
+		c.fault(key+".missing", "want at most %v, got %v", maxMissing, r.Missing)
 	}
 	for i, scheme := range r.Public {
 		if !isScheme(scheme) {

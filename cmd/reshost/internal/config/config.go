@@ -17,14 +17,15 @@ const Version = 1
 //	required the key must be there
 //	soon     the key is known and cannot be used yet
 type Config struct {
-	Version  int               `key:"version" required:"true" example:"1" doc:"Version of the file's format. This build knows version 1."`
-	Server   Server            `key:"server" doc:"What clients see and where they connect."`
-	Admin    *Admin            `key:"admin" soon:"true" doc:"A second endpoint for health, metrics and operations."`
-	Log      Log               `key:"log" doc:"What is logged, on stderr."`
-	StateDir Path              `key:"state_dir" example:"./state" doc:"Folder for what survives a restart: the key that seals cursors, and compiled plugins. Default: $STATE_DIRECTORY where systemd sets it, else reshost in the user's cache folder."`
-	Limits   Limits            `key:"limits" doc:"Bounds on everything that crosses a border. All are on by default; off switches one off."`
-	Secrets  map[string]Secret `key:"secrets" example:"{ api: \"${env:API_TOKEN}\" }" doc:"Secrets by name, each taken from the environment with ${env:NAME} or from a file with ${file:path}. They are used as ${secret:NAME}, which server.keys and the headers of grants.http may hold."`
-	Plugins  []Plugin          `key:"plugins" doc:"The plugins that serve resources, in the order in which their resources are listed."`
+	Version    int               `key:"version" required:"true" example:"1" doc:"Version of the file's format. This build knows version 1."`
+	Server     Server            `key:"server" doc:"What clients see and where they connect."`
+	Admin      *Admin            `key:"admin" doc:"A second endpoint for health and operations; off unless it is here."`
+	Provenance bool              `key:"provenance" doc:"Says in the _meta of each part of a read, under io.github.reshost/provenance, where it comes from: server, plugin, version, revision, time, and whether it is stale."`
+	Log        Log               `key:"log" doc:"What is logged, on stderr."`
+	StateDir   Path              `key:"state_dir" example:"./state" doc:"Folder for what survives a restart: the key that seals cursors, and compiled plugins. Default: $STATE_DIRECTORY where systemd sets it, else reshost in the user's cache folder."`
+	Limits     Limits            `key:"limits" doc:"Bounds on everything that crosses a border. All are on by default; off switches one off."`
+	Secrets    map[string]Secret `key:"secrets" example:"{ api: \"${env:API_TOKEN}\" }" doc:"Secrets by name, each taken from the environment with ${env:NAME} or from a file with ${file:path}. They are used as ${secret:NAME}, which server.keys and the headers of grants.http may hold."`
+	Plugins    []Plugin          `key:"plugins" doc:"The plugins that serve resources, in the order in which their resources are listed."`
 
 	file string
 	pos  map[string]Pos
@@ -54,7 +55,7 @@ type TLS struct {
 
 // Admin is the `admin` section.
 type Admin struct {
-	Listen string `key:"listen" doc:"Address of the operations endpoint."`
+	Listen string `key:"listen" required:"true" example:"127.0.0.1:8643" doc:"Address of the operations endpoint: a loopback host:port, or unix:PATH for a socket. Whoever reaches it can ask what is cached for whom."`
 }
 
 // Log is the `log` section.
@@ -82,6 +83,8 @@ type Limits struct {
 	CompileTime       Duration `key:"compile_time" default:"60s" off:"true" doc:"Time of compiling one plugin, in a process of its own."`
 	CompileMemory     Bytes    `key:"compile_memory" default:"1GiB" off:"true" doc:"Memory of compiling one plugin."`
 	CompiledCode      Bytes    `key:"compiled_code" default:"1GiB" off:"true" doc:"Size of the compiled plugins that are kept in state_dir. What was used longest ago goes first."`
+	Cache             Bytes    `key:"cache" default:"64MiB" off:"true" doc:"Size of the results that are kept in memory. off: none are."`
+	CacheEntry        Bytes    `key:"cache_entry" default:"4MiB" off:"true" doc:"Size of one of them; a larger one is served and not kept."`
 	Record            Bytes    `key:"record" default:"64KiB" soon:"true" doc:"Size of one record from a plugin."`
 	State             Bytes    `key:"state" default:"8KiB" doc:"Size of the state that a plugin leaves with a client between two rounds of a read, sealed; at most 8KiB."`
 	Input             Duration `key:"input" default:"10m" off:"true" doc:"How long a client may take to answer what a read asks of it."`
@@ -116,7 +119,7 @@ type Plugin struct {
 	Webhook         *Webhook          `key:"webhook" soon:"true" doc:"Lets a signed HTTP request report changes."`
 	Poll            Duration          `key:"poll" doc:"How often the plugin is asked for changes while something is watched; by default as it says itself. At least 100ms."`
 	Limits          PluginLimits      `key:"limits" doc:"Narrower limits for this plugin."`
-	Cache           *Cache            `key:"cache" doc:"How long clients may reuse results."`
+	Cache           *Cache            `key:"cache" doc:"How long results are reused, here and by clients."`
 }
 
 // Grants is `plugins[].grants`.
@@ -175,11 +178,13 @@ type PluginLimits struct {
 
 // Cache is `plugins[].cache`.
 type Cache struct {
-	TTL    Duration `key:"ttl" doc:"Lifetime of a result for which the plugin says none. 0: not to be reused."`
-	Min    Duration `key:"min" doc:"Least lifetime."`
-	Max    Duration `key:"max" default:"24h" off:"true" doc:"Greatest lifetime."`
-	Stale  Duration `key:"stale" soon:"true" doc:"How long an old result is still served while a new one is fetched."`
-	Public []string `key:"public" doc:"Schemes whose results may be shared between callers when the plugin says so."`
+	TTL          Duration `key:"ttl" doc:"Lifetime of a result for which the plugin says none. 0: not to be reused."`
+	Min          Duration `key:"min" doc:"Least lifetime."`
+	Max          Duration `key:"max" default:"24h" off:"true" doc:"Greatest lifetime."`
+	Stale        Duration `key:"stale" doc:"How long after its lifetime a result is still served while a new one is fetched. What the plugin reported as changed is not."`
+	StaleIfError Duration `key:"stale_if_error" doc:"How long after its lifetime a result is still served where the plugin fails."`
+	Missing      Duration `key:"missing" doc:"How long it is remembered that a resource does not exist, for each caller; at most 1m."`
+	Public       []string `key:"public" doc:"Schemes whose results may be shared between callers when the plugin says so."`
 }
 
 // File returns the path that the configuration was loaded from, as it was given; empty for one made by [ForRoot].

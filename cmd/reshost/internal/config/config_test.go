@@ -80,7 +80,7 @@ func TestErrors(t *testing.T) {
 		{"URI beyond the host's bound", "version: 1\nlimits: {uri: 9KiB}\n", `f.yaml:2:10: limits.uri: want at most 8KiB, got 9KiB`},
 		{"state off", "version: 1\nlimits: {state: off}\n", `f.yaml:2:17: limits.state: want a size such as 64KiB, 16MiB or 2GiB, got "off"`},
 		{"off where it is not known", "version: 1\nlimits: {instances: off}\n", `f.yaml:2:21: limits.instances: want a number of at least 1, got the text "off"`},
-		{"not supported yet", "version: 1\nadmin: {listen: x}\n", "f.yaml:2:1: admin: not supported yet by this build: remove it"},
+		{"admin for all the world", "version: 1\nadmin: {listen: \"0.0.0.0:1\"}\n", `f.yaml:2:9: admin.listen: want a loopback address such as 127.0.0.1:8643, or unix:PATH: whoever reaches it can ask what is cached for whom, got "0.0.0.0:1"`},
 		{"http without a URL", pluginHead + "  grants: {http: {allow: []}}\n", "f.yaml:5:19: plugins[0].grants.http.allow: nothing is allowed: name a URL, such as allow: [{ url: https://api.test/v1/ }]"},
 		{"a network with host bits", pluginHead + "  grants: {http: {allow: [{url: \"https://a.test/\"}], cidr: [10.0.0.1/8]}}\n", `f.yaml:5:61: plugins[0].grants.http.cidr[0]: want a network such as 10.0.0.0/8, got "10.0.0.1/8"`},
 		{"header of an unknown secret", pluginHead + "  grants: {http: {allow: [{url: \"https://a.test/\", headers: {A: \"${secret:no}\"}}]}}\n", `f.yaml:5:62: plugins[0].grants.http.allow[0].headers.A: no secret is named "no": add it under secrets`},
