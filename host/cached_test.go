@@ -698,3 +698,18 @@ func TestHitsOnTheWire(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// BenchmarkReadHit reads what is kept: in process, and as a transport does, where what is above a plain read is what counts.
+func BenchmarkReadHit(b *testing.B) {
+	h, _, calls := cachedHost(b, ttl(time.Hour), host.CacheRules{}, nil)
+	readText(b, h, nil, "docs://a")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := h.Read(b.Context(), nil, "docs://a"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if calls.Load() != 1 {
+		b.Errorf("%d calls", calls.Load())
+	}
+}
