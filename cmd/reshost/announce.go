@@ -14,7 +14,7 @@ import (
 // announce says what is served and how to try it: as text for people, or as one log line where logs are JSON.
 func (a *app) announce(cfg *config.Config, addr net.Addr, s *stack, log *slog.Logger) {
 	if cfg.Log.Format == "json" {
-		log.Info("serving", "url", endpoint(cfg, addr), "server", cfg.Server.Name, "plugins", len(s.plugins))
+		log.Info("serving", "url", endpoint(cfg, addr), "server", cfg.Server.Name, "plugins", len(s.served))
 	} else {
 		writeBanner(a.stderr, cfg, addr, s.host.Providers())
 	}

@@ -33,7 +33,10 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `Serve resources to MCP clients: over Streamable HTTP, or with --stdio to the one client that started this process.
 
 On the first interrupt or SIGTERM the server ends in order: calls in flight are waited for. The second one ends it at once.
-With server.tls the certificate is read again when its files change, and at once on SIGHUP.`,
+With server.tls the certificate is read again when its files change, and at once on SIGHUP.
+
+Plugins are replaced while others are served when the configuration, a plugin's file or a secret's file changes, and on SIGHUP: all
+or nothing, and no call is lost. What cannot be loaded leaves what was served before; the log says why.`,
 		Example: "  reshost serve --config reshost.yaml\n  reshost serve --root ./docs\n  reshost serve --root ./docs --stdio",
 		Args:    exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -45,6 +48,7 @@ With server.tls the certificate is read again when its files change, and at once
 					return usagef("--listen: %s", problem)
 				}
 			}
+			a.env = newReadFiles(a.env)
 			cfg, err := a.loadConfig()
 			if err != nil {
 				return err
@@ -85,7 +89,8 @@ func (a *app) serveStdio(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	log.Info("serving on stdio", "server", cfg.Server.Name, "plugins", len(s.plugins))
+	a.follow(cfg, s, log)
+	log.Info("serving on stdio", "server", cfg.Server.Name, "plugins", len(s.served))
 	defer a.showProgress(s.runtime.Status)()
 	stopAdmin, err := startAdmin(ctx, cfg, s.host, log)
 	if err != nil {
@@ -121,6 +126,7 @@ func (a *app) serveHTTP(ctx context.Context, cfg *config.Config) error {
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	a.announce(cfg, ln.Addr(), s, log)
+	a.follow(cfg, s, log)
 	defer a.showProgress(s.runtime.Status)()
 	return a.serveUntilDone(ctx, srv, ln, s, log)
 }

@@ -32,7 +32,10 @@ const (
 type stack struct {
 	host    *host.Host
 	runtime *wasmplugin.Runtime
-	plugins []*wasmplugin.Plugin
+	// served are the plugins in the host.
+	served []*generation
+	// unfollow ends what changes served; nil: nothing does.
+	unfollow func()
 }
 
 // openStack opens all plugins and adds them to a new host. They are compiled and started in the background: see ready. When a
@@ -91,6 +94,12 @@ func (s *stack) open(ctx context.Context, cfg *config.Config, log *slog.Logger, 
 		return err
 	}
 	s.host = h
+	made := make([]*generation, len(configs))
+	for i, c := range configs {
+		if c != nil {
+			made[i] = newGeneration(&cfg.Plugins[i], c) // before they are opened: what changes from now on is a change
+		}
+	}
 	opened, err := s.openPlugins(ctx, cfg, log, configs)
 	if err != nil {
 		return err
@@ -100,10 +109,11 @@ func (s *stack) open(ctx context.Context, cfg *config.Config, log *slog.Logger, 
 			continue
 		}
 		entry := &cfg.Plugins[i]
-		err := h.Add(p, providerOptions(entry))
+		err := h.Add(p, made[i].opts)
 		switch {
 		case err == nil:
-			s.plugins = append(s.plugins, p)
+			made[i].plugin = p
+			s.served = append(s.served, made[i])
 		case entry.Optional:
 			leaveOut(log, entry, err)
 			closeUnused([]*wasmplugin.Plugin{p})
@@ -157,12 +167,12 @@ func (s *stack) openPlugins(ctx context.Context, cfg *config.Config, log *slog.L
 // optional.
 func (s *stack) ready(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	var errs []error
-	for _, p := range s.plugins {
-		err := p.Ready(ctx)
+	for _, g := range s.served {
+		err := g.plugin.Ready(ctx)
 		if err == nil {
 			continue
 		}
-		i := slices.IndexFunc(cfg.Plugins, func(e config.Plugin) bool { return e.Name == p.Status().Name })
+		i := slices.IndexFunc(cfg.Plugins, func(e config.Plugin) bool { return e.Name == g.entry.Name })
 		if entry := &cfg.Plugins[i]; entry.Optional {
 			log.Warn("an optional plugin does not answer", "plugin", entry.Name, "error", err)
 		} else {
@@ -201,6 +211,9 @@ func closeUnused(plugins []*wasmplugin.Plugin) {
 
 // close ends calls in flight, then the plugins.
 func (s *stack) close() error {
+	if s.unfollow != nil {
+		s.unfollow()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	var err error
