@@ -52,11 +52,11 @@ would be kept of it is told.`,
 			}
 			return a.withHost(cmd.Context(), func(h *host.Host) error {
 				if _, err := h.Read(cmd.Context(), who, args[0]); err != nil {
-					return explainRead(err, args[0], h.Providers())
+					return explainRead(err, args[0], local{h}.Schemes())
 				}
 				x, err := h.ExplainCache(cmd.Context(), who, args[0])
 				if err != nil {
-					return explainRead(err, args[0], h.Providers())
+					return explainRead(err, args[0], local{h}.Schemes())
 				}
 				return a.printExplanation(toCacheJSON(x))
 			})

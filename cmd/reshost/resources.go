@@ -33,21 +33,21 @@ func (a *app) withHost(ctx context.Context, f func(*host.Host) error) error {
 }
 
 func (a *app) listCommand() *cobra.Command {
-	return a.jsonFlag(&cobra.Command{
+	return a.remoteFlags(a.jsonFlag(&cobra.Command{
 		Use:   "list",
 		Short: "List the resources",
 		Args:  exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withHost(cmd.Context(), func(h *host.Host) error { return a.list(cmd.Context(), h) })
+			return a.withSource(cmd.Context(), func(s source) error { return a.list(cmd.Context(), s) })
 		},
-	})
+	}))
 }
 
-func (a *app) list(ctx context.Context, h *host.Host) error {
+func (a *app) list(ctx context.Context, s source) error {
 	out := a.newListing("resources", "URI\tNAME\tTYPE\tSIZE")
 	var leftOut []string
 	for cursor := ""; ; {
-		page, err := h.List(ctx, nil, cursor)
+		page, err := s.List(ctx, cursor)
 		if err != nil {
 			return explain(err, "resources/list")
 		}
@@ -76,20 +76,20 @@ func incomplete(leftOut []string) error {
 }
 
 func (a *app) templatesCommand() *cobra.Command {
-	return a.jsonFlag(&cobra.Command{
+	return a.remoteFlags(a.jsonFlag(&cobra.Command{
 		Use:   "templates",
 		Short: "List the templates of resources",
 		Args:  exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withHost(cmd.Context(), func(h *host.Host) error { return a.templates(cmd.Context(), h) })
+			return a.withSource(cmd.Context(), func(s source) error { return a.templates(cmd.Context(), s) })
 		},
-	})
+	}))
 }
 
-func (a *app) templates(ctx context.Context, h *host.Host) error {
+func (a *app) templates(ctx context.Context, s source) error {
 	out := a.newListing("resourceTemplates", "TEMPLATE\tNAME\tTYPE")
 	for cursor := ""; ; {
-		page, err := h.Templates(ctx, nil, cursor)
+		page, err := s.Templates(ctx, cursor)
 		if err != nil {
 			return explain(err, "resources/templates/list")
 		}
@@ -141,22 +141,22 @@ func (l *listing) end() error {
 }
 
 func (a *app) readCommand() *cobra.Command {
-	return a.jsonFlag(&cobra.Command{
+	return a.remoteFlags(a.jsonFlag(&cobra.Command{
 		Use:     "read URI",
 		Short:   "Read a resource",
 		Long:    "Read a resource and write its bytes to stdout as they are. Several parts are told apart by a line before each.",
 		Example: "  reshost read docs://index",
 		Args:    exactArgs("URI"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withHost(cmd.Context(), func(h *host.Host) error { return a.read(cmd.Context(), h, args[0]) })
+			return a.withSource(cmd.Context(), func(s source) error { return a.read(cmd.Context(), s, args[0]) })
 		},
-	})
+	}))
 }
 
-func (a *app) read(ctx context.Context, h *host.Host, uri string) error {
-	r, err := h.Read(ctx, nil, uri)
+func (a *app) read(ctx context.Context, s source, uri string) error {
+	r, err := s.Read(ctx, uri)
 	if err != nil {
-		return explainRead(err, uri, h.Providers())
+		return explainRead(err, uri, s.Schemes())
 	}
 	if a.json {
 		return a.writeJSON(toReadJSON(r))
@@ -198,7 +198,7 @@ func orUnknown(mimeType string) string {
 
 func (a *app) completeCommand() *cobra.Command {
 	var known []string
-	cmd := a.jsonFlag(&cobra.Command{
+	cmd := a.remoteFlags(a.jsonFlag(&cobra.Command{
 		Use:     "complete TEMPLATE ARGUMENT VALUE",
 		Short:   "Propose values for a variable of a template",
 		Example: "  reshost complete 'docs://{name}' name REA",
@@ -212,15 +212,15 @@ func (a *app) completeCommand() *cobra.Command {
 				}
 				req.Context = append(req.Context, provider.Var{Name: name, Value: value})
 			}
-			return a.withHost(cmd.Context(), func(h *host.Host) error { return a.complete(cmd.Context(), h, req) })
+			return a.withSource(cmd.Context(), func(s source) error { return a.complete(cmd.Context(), s, req) })
 		},
-	})
+	}))
 	cmd.Flags().StringArrayVar(&known, "known", nil, "another variable's value, as `NAME=VALUE`; may be repeated")
 	return cmd
 }
 
-func (a *app) complete(ctx context.Context, h *host.Host, req *host.CompleteRequest) error {
-	c, err := h.Complete(ctx, nil, req)
+func (a *app) complete(ctx context.Context, s source, req *host.CompleteRequest) error {
+	c, err := s.Complete(ctx, req)
 	if err != nil {
 		return explainComplete(err, req)
 	}
@@ -251,6 +251,9 @@ func (e notFound) Error() string { return e.uri + ": no such resource" + e.hint 
 
 // explain says what was asked for in front of the error.
 func explain(err error, what string) error {
+	if !errors.As(err, new(*provider.Error)) {
+		return err // of the way to a server, whose name it has
+	}
 	switch code := provider.CodeOf(err); code {
 	case provider.NotFound, provider.Denied:
 		return notFound{what, ""}
@@ -261,16 +264,12 @@ func explain(err error, what string) error {
 }
 
 // explainRead tells the operator more than a client may know: which schemes there are, and that a URI is malformed.
-func explainRead(err error, uri string, providers []provider.Info) error {
+func explainRead(err error, uri string, schemes []string) error {
 	scheme, _, ok := strings.Cut(uri, ":")
 	switch provider.CodeOf(err) {
 	case provider.NotFound:
-		var schemes []string
-		for i := range providers {
-			schemes = append(schemes, providers[i].Schemes...)
-		}
 		slices.Sort(schemes)
-		if schemes = slices.Compact(schemes); ok && !contains(schemes, strings.ToLower(scheme)) {
+		if schemes = slices.Compact(schemes); ok && schemes != nil && !contains(schemes, strings.ToLower(scheme)) {
 			return notFound{uri, "; no plugin serves the scheme " + scheme + ", served are " + joinOr(schemes, "none")}
 		}
 	case provider.Invalid:

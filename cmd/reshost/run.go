@@ -27,6 +27,7 @@ type app struct {
 	configFile, root, stateDir string
 	logLevel, logFormat        string
 	json                       bool
+	remote                     remoteFlags
 }
 
 // run runs one command line and returns its exit code. It is the whole program; tests call it too.
@@ -66,7 +67,7 @@ func (a *app) command() *cobra.Command {
 	flags.StringVar(&a.logLevel, "log-level", "", "least `LEVEL` logged: trace, debug, info, warn, error or off")
 	flags.StringVar(&a.logFormat, "log-format", "", "`FORM` of log lines: text or json")
 	root.AddCommand(
-		a.serveCommand(), a.listCommand(), a.templatesCommand(), a.readCommand(), a.completeCommand(), a.cacheCommand(),
+		a.serveCommand(), a.listCommand(), a.templatesCommand(), a.readCommand(), a.completeCommand(), a.watchCommand(), a.cacheCommand(),
 		a.configCommand(), a.pluginCommand(), a.versionCommand(), a.compileChildCommand(),
 	)
 	completeFlags(root)
