@@ -113,10 +113,12 @@ func toReadJSON(r *host.ReadResult) readJSON {
 
 // writeJSON writes v on one line.
 func (a *app) writeJSON(v any) error {
-	if err := json.MarshalWrite(a.stdout, v, json.Deterministic(true)); err != nil {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
 		return err
 	}
-	return a.printf("\n")
+	_, err = a.stdout.Write(append(b, '\n'))
+	return err
 }
 
 // isTerminal reports whether a person reads along.

@@ -9,8 +9,8 @@ import (
 
 // changeJSON is a line of watch --json: one of the two.
 type changeJSON struct {
-	URI         string `json:"uri,omitempty"`
-	ListChanged bool   `json:"listChanged,omitempty"`
+	URI         string `json:"uri,omitzero"`
+	ListChanged bool   `json:"listChanged,omitzero"`
 }
 
 func (a *app) watchCommand() *cobra.Command {

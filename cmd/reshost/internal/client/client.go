@@ -430,8 +430,11 @@ func (c *Client) messages(res *http.Response) (func() ([]byte, error), error) {
 		s := newEvents(res.Body)
 		return func() ([]byte, error) {
 			b, err := s.next()
-			if errors.Is(err, io.EOF) {
+			switch {
+			case errors.Is(err, io.EOF):
 				err = &unreachable{fmt.Errorf("%s: the server closed the stream before its end", c.opts.URL)}
+			case err != nil && !errors.Is(err, errTooLong):
+				err = &unreachable{fmt.Errorf("%s: the stream broke: %w", c.opts.URL, err)}
 			}
 			return b, err
 		}, nil
