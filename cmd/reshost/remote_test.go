@@ -19,8 +19,8 @@ import (
 	"github.com/reshost/reshost/host/provider"
 )
 
-// notesHost is a host with two notes, of revisions that are named; none: all.
-func notesHost(t *testing.T, revisions ...string) (*host.Host, *memprovider.Provider) {
+// twoNotes is a host with two notes, of revisions that are named; none: all.
+func twoNotes(t *testing.T, revisions ...string) (*host.Host, *memprovider.Provider) {
 	t.Helper()
 	notes, err := memprovider.New("notes", nil)
 	if err != nil {
@@ -59,7 +59,7 @@ func remoteRun(ctx context.Context, t *testing.T, args ...string) (stdout, stder
 func TestRemote(t *testing.T) {
 	for name, revisions := range eras {
 		t.Run(name, func(t *testing.T) {
-			h, _ := notesHost(t, revisions...)
+			h, _ := twoNotes(t, revisions...)
 			s := httptest.NewServer(h.Handler())
 			defer s.Close()
 			ttl := `,"ttlMs":0,"cacheScope":"private"}` + "\n"
@@ -92,7 +92,7 @@ func TestRemote(t *testing.T) {
 func TestRemoteWatch(t *testing.T) {
 	for name, revisions := range eras {
 		t.Run(name, func(t *testing.T) {
-			h, notes := notesHost(t, revisions...)
+			h, notes := twoNotes(t, revisions...)
 			handler := http.Handler(h.Handler())
 			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 			s.Start()
@@ -152,7 +152,7 @@ func TestRemoteWatch(t *testing.T) {
 
 // TestLocalWatch watches through a host in this process.
 func TestLocalWatch(t *testing.T) {
-	h, notes := notesHost(t)
+	h, notes := twoNotes(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &lines{next: make(chan string, 1000)}
 	a := newApp(t, false, strings.NewReader(""), out, io.Discard)
@@ -181,7 +181,7 @@ func TestLocalWatch(t *testing.T) {
 
 // TestRemoteSocket asks over a Unix socket.
 func TestRemoteSocket(t *testing.T) {
-	h, _ := notesHost(t)
+	h, _ := twoNotes(t)
 	socket := t.TempDir() + "/s"
 	ln, err := net.Listen("unix", socket)
 	if err != nil {
@@ -199,7 +199,7 @@ func TestRemoteSocket(t *testing.T) {
 
 // TestRemoteFlags: credentials are sent, from where they were named, and a malformed flag is a usage error.
 func TestRemoteFlags(t *testing.T) {
-	h, _ := notesHost(t)
+	h, _ := twoNotes(t)
 	var got http.Header
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = r.Header.Clone()
