@@ -48,8 +48,14 @@ func (p *Plugin) newInstance(ctx context.Context, why start) (*instance, error) 
 	defer c.close()
 	alloc := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return mem })
 	ictx := experimental.WithMemoryAllocator(withCall(ctx, c), alloc)
+	// Milliseconds of the engine's work, and a start function: a rush of starts must leave others a processor.
+	if err := c.takeTurn(ctx); err != nil {
+		inst.close()
+		return nil, p.trapped(inst, "start of the module", &interrupted{err})
+	}
 	mod, err := p.code.runtime.InstantiateModule(ictx, p.code.module,
 		wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	c.giveTurn()
 	if err != nil {
 		inst.close()
 		return nil, p.trapped(inst, "start of the module", err)

@@ -107,3 +107,28 @@ func TestTurnsInOrder(t *testing.T) {
 		}
 	})
 }
+
+// TestStartsTakeTurns: a start function computes only while it has a turn, as any guest.
+func TestStartsTakeTurns(t *testing.T) {
+	g := newGuest(letters)
+	g.start = g.fn("", "", "", "", loop()) + 1
+	r, _ := testRuntime(t, nil)
+	done := make(chan error)
+	go func() {
+		_, err := r.Load(t.Context(), &Config{Wasm: g.read(ok()).bytes(), Limits: Limits{Timeout: time.Second}})
+		done <- err
+	}()
+	seen := false
+	for {
+		select {
+		case err := <-done:
+			if err == nil || !seen {
+				t.Errorf("it had a turn: %t; error %v", seen, err)
+			}
+			return
+		default:
+			seen = seen || len(r.turns) == 1
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
