@@ -179,15 +179,6 @@ UNUSED int32_t body_of_1gb(void)
     return 0;
 }
 
-/* The host and the client pay for it, too. */
-UNUSED int32_t large_body(void)
-{
-    rh_host_emit(RH_KIND_CONTENT, NULL, 0);
-    for (uint32_t i = 0; i < 16; i++)
-        rh_host_write(page, sizeof page);
-    return 0;
-}
-
 UNUSED int32_t malformed_records(void)
 {
     __builtin_memset(page, 0xff, sizeof page);
