@@ -23,6 +23,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case compileChild:
 			main()
+		case serveNotes:
+			os.Exit(mainServeNotes())
 		case roleServer:
 			os.Exit(playServer(os.Args[2:]))
 		case roleControl:
