@@ -31,7 +31,9 @@ type poller struct {
 	begun, ended uint64
 	over         chan struct{}
 
-	// state is the guest's own, used by the goroutine that polls.
+	// turn is held by the poll under way, one at a time: each is given the state that the one before left.
+	turn chan struct{}
+	// state is the guest's own.
 	state string
 }
 
@@ -53,7 +55,7 @@ func newPoller(p *Plugin) *poller {
 	if p.cfg.Poll > 0 {
 		interval = p.cfg.Poll
 	}
-	o := &poller{plugin: p, interval: max(interval, minPoll), watched: map[string]bool{}, over: make(chan struct{})}
+	o := &poller{plugin: p, interval: max(interval, minPoll), watched: map[string]bool{}, over: make(chan struct{}), turn: make(chan struct{}, 1)}
 	o.base, o.stop = context.WithCancel(context.Background())
 	return o
 }
@@ -184,17 +186,7 @@ func (o *poller) finish() {
 
 // poll runs rh_poll and returns the pause until the next.
 func (o *poller) poll(uris []string) time.Duration {
-	s := &pollSink{}
-	c := &call{export: abi.ExportPoll, sink: s, served: o.plugin.served.Load()}
-	status, err := o.plugin.run(o.base, c, nil, func(common abi.Common) []byte {
-		return (&abi.PollRequest{
-			NowMillis: common.NowMillis, DeadlineMillis: common.DeadlineMillis, HostMinor: common.HostMinor,
-			Watched: uris, State: o.state,
-		}).Append(nil)
-	})
-	if err == nil {
-		err = c.statusError(status)
-	}
+	next, err := o.ask(o.base, &abi.PollRequest{Watched: uris})
 	interval := o.interval
 	var known *provider.Error
 	switch {
@@ -203,15 +195,37 @@ func (o *poller) poll(uris []string) time.Duration {
 			interval = max(interval, min(known.RetryAfter, longestRest))
 		}
 		o.plugin.log.log.Warn("a poll failed; the next one comes", "error", err, "pause", interval)
-	case err == nil:
-		if s.set {
-			o.state = s.state
-		}
-		if s.next > 0 {
-			interval = s.next
-		}
+	case next > 0:
+		interval = next
 	}
 	return jitter(interval)
+}
+
+// ask runs rh_poll with what req says beside the state. next is what the guest wants for a pause; 0: it does not say.
+func (o *poller) ask(ctx context.Context, req *abi.PollRequest) (next time.Duration, err error) {
+	select {
+	case o.turn <- struct{}{}:
+		defer func() { <-o.turn }()
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	s := &pollSink{}
+	c := &call{export: abi.ExportPoll, sink: s, served: o.plugin.served.Load()}
+	req.State = o.state
+	status, err := o.plugin.run(ctx, c, nil, func(common abi.Common) []byte {
+		req.NowMillis, req.DeadlineMillis, req.HostMinor = common.NowMillis, common.DeadlineMillis, common.HostMinor
+		return req.Append(nil)
+	})
+	if err == nil {
+		err = c.statusError(status)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if s.set {
+		o.state = s.state
+	}
+	return s.next, nil
 }
 
 // jitter spreads the polls of many plugins that began together: up to a tenth more or less.
