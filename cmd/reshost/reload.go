@@ -51,7 +51,7 @@ func (g *generation) same(other *generation) bool {
 			return false
 		}
 	}
-	return g.digest == other.digest && reflect.DeepEqual(g.config, other.config) && reflect.DeepEqual(g.opts, other.opts)
+	return g.digest == other.digest && reflect.DeepEqual(g.entry, other.entry) && reflect.DeepEqual(g.config, other.config)
 }
 
 // reloader brings changes of the configuration, of plugins and of the files that they name into a host that serves.
@@ -203,6 +203,7 @@ func (r *reloader) apply(ctx context.Context, a *app) (fresh int, err error) {
 	}
 	r.cfg = cfg
 	r.stack.served = slices.DeleteFunc(next, func(g *generation) bool { return g == nil })
+	r.stack.hooks.set(r.stack.served)
 	return fresh, nil
 }
 

@@ -121,6 +121,7 @@ func (a *app) serveHTTP(ctx context.Context, cfg *config.Config) error {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(cfg.Server.Path, s.host.Handler())
+	mux.Handle("POST /hooks/{plugin}", s.hooks)
 	srv := &http.Server{
 		Handler: mux, TLSConfig: cert.tlsConfig(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),

@@ -34,6 +34,7 @@ type stack struct {
 	runtime *wasmplugin.Runtime
 	// served are the plugins in the host.
 	served []*generation
+	hooks  *hooks
 	// unfollow ends what changes served; nil: nothing does.
 	unfollow func()
 }
@@ -50,7 +51,7 @@ func (a *app) openStack(ctx context.Context, cfg *config.Config, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	s := &stack{runtime: rt}
+	s := &stack{runtime: rt, hooks: newHooks(log)}
 	if err := s.open(ctx, cfg, log, keys, configs); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -122,6 +123,7 @@ func (s *stack) open(ctx context.Context, cfg *config.Config, log *slog.Logger, 
 			return cfg.Errorf(pluginKeyAt(i), "%v%s", err, renameHint(err, p))
 		}
 	}
+	s.hooks.set(s.served)
 	return nil
 }
 
@@ -323,6 +325,9 @@ func checkPluginConfig(ctx context.Context, cfg *config.Config, i int, wasm []by
 		return nil // the load reports it
 	}
 	key := pluginKeyAt(i)
+	if entry := &cfg.Plugins[i]; entry.Webhook != nil && (m.Poll <= 0 || entry.Poll < 0) {
+		return cfg.Errorf(key+".webhook", "plugin %s takes no webhooks: it does not ask to be polled; remove the key", entry.Name)
+	}
 	problems, err := pluginschema.Check(ctx, m.ConfigSchema, cfg.Plugins[i].Config)
 	if err != nil {
 		return cfg.Errorf(key+".source", "the plugin's config_schema cannot be used: %v; the plugin must be mended", err)

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reshost/reshost/cmd/reshost/internal/webhook"
 )
 
 // The kinds of a plugin's source.
@@ -88,6 +90,9 @@ func (c *checker) server(s *Server) {
 	c.listen(&s.Listen, "server.listen")
 	if !strings.HasPrefix(s.Path, "/") || strings.ContainsAny(s.Path, "?#{} ") || path.Clean(s.Path) != s.Path {
 		c.fault("server.path", "want a plain path such as /mcp, got %q", clip(s.Path))
+	}
+	if strings.HasPrefix(s.Path, "/hooks/") {
+		c.fault("server.path", "/hooks/ is where webhooks go: name another path, such as /mcp")
 	}
 	if s.PublicURL != "" {
 		if u, err := url.Parse(s.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -241,6 +246,11 @@ func (c *checker) plugin(p *Plugin, key string) {
 	}
 	if p.Cache != nil {
 		c.cache(p.Cache, key+".cache")
+	}
+	if w := p.Webhook; w != nil && !w.Secret.failed {
+		if _, err := webhook.New(w.Scheme, w.Secret.Reveal()); err != nil {
+			c.fault(key+".webhook.secret", "%v", err)
+		}
 	}
 }
 

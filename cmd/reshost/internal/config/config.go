@@ -24,7 +24,7 @@ type Config struct {
 	Log        Log               `key:"log" doc:"What is logged, on stderr."`
 	StateDir   Path              `key:"state_dir" example:"./state" doc:"Folder for what survives a restart: the key that seals cursors, and compiled plugins. Default: $STATE_DIRECTORY where systemd sets it, else reshost in the user's cache folder."`
 	Limits     Limits            `key:"limits" doc:"Bounds on everything that crosses a border. All are on by default; off switches one off."`
-	Secrets    map[string]Secret `key:"secrets" example:"{ api: \"${env:API_TOKEN}\" }" doc:"Secrets by name, each taken from the environment with ${env:NAME} or from a file with ${file:path}. They are used as ${secret:NAME}, which server.keys and the headers of grants.http may hold."`
+	Secrets    map[string]Secret `key:"secrets" example:"{ api: \"${env:API_TOKEN}\" }" doc:"Secrets by name, each taken from the environment with ${env:NAME} or from a file with ${file:path}. They are used as ${secret:NAME}, which server.keys, webhook.secret and the headers of grants.http may hold."`
 	Plugins    []Plugin          `key:"plugins" doc:"The plugins that serve resources, in the order in which their resources are listed."`
 
 	file string
@@ -116,7 +116,7 @@ type Plugin struct {
 	ClientLogs      bool              `key:"client_logs" doc:"Sends the plugin's log lines to clients that ask for them."`
 	Config          JSON              `key:"config" example:"{ title: Handbook }" doc:"The plugin's own configuration; its README says what it takes, and what its manifest's schema does not allow is an error. The plugin reads all of it, so no secret may stand here."`
 	Grants          Grants            `key:"grants" doc:"What the plugin may use. Nothing is granted by default."`
-	Webhook         *Webhook          `key:"webhook" soon:"true" doc:"Lets a signed HTTP request report changes."`
+	Webhook         *Webhook          `key:"webhook" doc:"Lets a signed HTTP request, POST /hooks/NAME on the server's address, tell the plugin of changes. The plugin must ask to be polled."`
 	Poll            Duration          `key:"poll" doc:"How often the plugin is asked for changes while something is watched; by default as it says itself. At least 100ms."`
 	Limits          PluginLimits      `key:"limits" doc:"Narrower limits for this plugin."`
 	Cache           *Cache            `key:"cache" doc:"How long results are reused, here and by clients."`
@@ -166,8 +166,8 @@ type KVGrant struct {
 
 // Webhook is `plugins[].webhook`.
 type Webhook struct {
-	Scheme string `key:"scheme" required:"true" enum:"standard|github" doc:"How requests are signed."`
-	Secret Secret `key:"secret" required:"true" example:"\"${secret:hook}\"" doc:"Key of the signature."`
+	Scheme string `key:"scheme" required:"true" enum:"standard|github" doc:"How requests are signed: as standardwebhooks.com says (webhook-id, webhook-timestamp, webhook-signature), or as GitHub does (X-Hub-Signature-256, X-GitHub-Delivery)."`
+	Secret Secret `key:"secret" required:"true" example:"\"${secret:hook}\"" doc:"Key of the signature, at least 16 bytes; for standard in base64, after whsec_ or not."`
 }
 
 // PluginLimits is `plugins[].limits`. Zero takes the value of Limits.
