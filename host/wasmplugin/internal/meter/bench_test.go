@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tetratelabs/wazero"
+
 	"github.com/reshost/reshost/host/wasmplugin/internal/meter"
 )
 
@@ -58,6 +60,42 @@ func BenchmarkRatio(b *testing.B) {
 					b.ReportMetric(ratios[len(ratios)/2], "×plain")
 					b.ReportMetric(0, "ns/op")
 				})
+			}
+		})
+	}
+}
+
+// BenchmarkCall is what it costs to call a guest that does nothing: metered, plain, and plain with the engine's own means
+// of interruption.
+func BenchmarkCall(b *testing.B) {
+	wasm := one(nil)
+	b.Run("metered", func(b *testing.B) {
+		i := newInstance(b, newRuntime(b), wasm)
+		fn, fuel, stack := i.mod.ExportedFunction("run"), i.global(meter.FuelExport), i.global(meter.StackExport)
+		ctx := context.WithValue(context.Background(), callKey{}, &callState{})
+		for b.Loop() {
+			fuel.Set(0)
+			stack.Set(meter.StackBudget)
+			if _, err := fn.Call(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for name, interruptible := range map[string]bool{"plain": false, "WithCloseOnContextDone": true} {
+		b.Run(name, func(b *testing.B) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCloseOnContextDone(interruptible))
+			defer rt.Close(ctx)
+			mod, err := rt.Instantiate(ctx, wasm)
+			if err != nil {
+				b.Fatal(err)
+			}
+			fn := mod.ExportedFunction("run")
+			for b.Loop() {
+				if _, err := fn.Call(ctx); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}
