@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -158,6 +161,8 @@ func TestTypeScriptClients(t *testing.T) {
 			t.Run(client+" "+transport[0], func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
+				transport, check := tap(t, transport)
+				defer check()
 				cmd := exec.CommandContext(ctx, "node", append([]string{"exercise.mjs", client}, transport...)...)
 				cmd.Dir = dir
 				var stderr strings.Builder
@@ -182,6 +187,72 @@ func TestTypeScriptClients(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// validateVariable names a folder with a program that holds every message of a server against the protocol's schema: proxy.mjs
+// between client and server over HTTP, stdio.mjs in place of the server on stdio. Each makes a report of what is wrong.
+const validateVariable = "RESHOST_TEST_VALIDATE"
+
+// tap puts the validating program between client and server, if there is one, and returns what ends it and reads its report.
+func tap(t *testing.T, transport []string) (through []string, check func()) {
+	dir := os.Getenv(validateVariable)
+	if dir == "" {
+		return transport, func() {}
+	}
+	report := filepath.Join(t.TempDir(), "report.json")
+	read := func() {
+		b, err := os.ReadFile(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r struct {
+			Messages int   `json:"messages"`
+			Fails    []any `json:"fails"`
+			Warns    []any `json:"warns"`
+		}
+		if err := json.Unmarshal(b, &r); err != nil || r.Messages < 5 || len(r.Fails)+len(r.Warns) > 0 {
+			t.Errorf("the schema: %v\n%s", err, b)
+		}
+	}
+	if transport[0] == "stdio" {
+		return append([]string{"stdio", "node", filepath.Join(dir, "stdio.mjs"), "--report", report, "--"}, transport[1:]...), read
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	ln.Close()
+	cmd := exec.Command("node", filepath.Join(dir, "proxy.mjs"), "--target", strings.TrimSuffix(transport[1], "/mcp"), "--port", port)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	base := "http://127.0.0.1:" + port
+	get := func() ([]byte, error) {
+		res, err := http.Get(base + "/__report")
+		if err != nil {
+			return nil, err
+		}
+		defer res.Body.Close()
+		return io.ReadAll(res.Body)
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if _, err := get(); err == nil {
+			break
+		} else if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+	return []string{"http", base + "/mcp"}, func() {
+		b, err := get()
+		if err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Process.Kill() // it ends with a code of its own
+		_ = cmd.Wait()
+		writeFile(t, report, b)
+		read()
 	}
 }
 
