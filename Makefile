@@ -44,6 +44,10 @@ test: plugins ## run all tests
 race: ## run the tests that have locks and pools with the race detector
 	$(GO) test -race -short $(TESTFLAGS) ./...
 
+.PHONY: soak
+soak: plugins ## replace a plugin 1,000 times under load
+	RESHOST_RELOADS=1000 $(GO) test -count=1 -run 'TestReloadUnderLoad' ./cmd/reshost
+
 .PHONY: lint
 lint: ## formatting, vet on each operating system, staticcheck
 	@out=$$($(TOOL) gofumpt -l .) && if [ -n "$$out" ]; then echo "gofumpt: not formatted:"; echo "$$out"; exit 1; fi
