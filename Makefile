@@ -44,8 +44,13 @@ test: plugins ## run all tests
 race: ## run the tests that have locks and pools with the race detector
 	$(GO) test -race -short $(TESTFLAGS) ./...
 
+.PHONY: bench-peers
+bench-peers: ## measure reads beside the official Go SDK's server (needs wrk; two minutes)
+	$(GO) test -count=1 -run '^TestLoad$$' ./host/internal/peers -load -v
+
 .PHONY: soak
-soak: plugins ## replace a plugin 1,000 times under load
+soak: plugins ## hold 1,000 streams for a minute; replace a plugin 1,000 times under load
+	RESHOST_SOAK=1m $(GO) test -count=1 -run TestSoak -v ./host
 	RESHOST_RELOADS=1000 $(GO) test -count=1 -run 'TestReloadUnderLoad' ./cmd/reshost
 
 .PHONY: lint
