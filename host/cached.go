@@ -92,12 +92,25 @@ func (j *readJob) findKeys() (err error) {
 
 // lookUp returns what is kept for this read, in whatever state, or nil.
 func (j *readJob) lookUp(ctx context.Context) *cache.Entry {
-	if j.keys.mayShare {
-		if e := j.kept.store.Get(ctx, j.keys.public); e != nil && e.Public {
+	if e := j.kept.public(ctx, &j.keys); e != nil {
+		return e
+	}
+	return j.kept.store.Get(ctx, j.keys.private)
+}
+
+// public returns what is kept for everybody, where that may be, or nil.
+func (r *results) public(ctx context.Context, keys *cacheKeys) *cache.Entry {
+	if keys.mayShare {
+		if e := r.store.Get(ctx, keys.public); e != nil && e.Public {
 			return e
 		}
 	}
-	return j.kept.store.Get(ctx, j.keys.private)
+	return nil
+}
+
+// hintOf says what is left of a good entry's time.
+func hintOf(e *cache.Entry, now time.Time) mcp.CacheHint {
+	return mcp.CacheHint{TTL: max(e.TTL-max(now.Sub(e.Retrieved), 0), 0), Public: e.Public}
 }
 
 // state says what an entry is good for.
@@ -140,13 +153,18 @@ func (j *readJob) freshness(e *cache.Entry, now time.Time) state {
 func (j *readJob) answer(e *cache.Entry, now time.Time, isStale bool) (*mcp.ReadResult, error) {
 	e.Hit()
 	if e.Missing {
-		return nil, provider.Errorf(provider.NotFound, "the provider said so a moment ago")
+		return nil, errKeptMissing()
 	}
-	hint := mcp.CacheHint{Public: e.Public}
-	if !isStale {
-		hint.TTL = max(e.TTL-max(now.Sub(e.Retrieved), 0), 0)
+	hint := hintOf(e, now)
+	if isStale {
+		hint.TTL = 0
 	}
 	return j.result(&mcp.ReadResult{Kept: mcp.Kept{Body: e.Body, Provenance: j.opts.Provenance, Stale: isStale}, Cache: hint})
+}
+
+// errKeptMissing is the answer of an entry that says that there is no such resource.
+func errKeptMissing() error {
+	return provider.Errorf(provider.NotFound, "the provider said so a moment ago")
 }
 
 // result puts a result into the form that this reader takes.
@@ -290,6 +308,15 @@ func (j *readJob) refresh(ctx context.Context, old *cache.Entry) {
 // fly is the call: it asks the provider, checks what comes back and keeps it where the rules allow.
 func (j *readJob) fly(ctx context.Context, c *flight.Call[reader, fetched], old *cache.Entry, me *reader) fetched {
 	v := fetched{partition: j.keys.private, asked: j.req.URI}
+	// An equal call may have ended since this one's read found nothing.
+	if e, now := j.lookUp(ctx), time.Now(); e != old && j.freshness(e, now) == fresh {
+		if e.Missing {
+			v.err = errKeptMissing()
+			return v
+		}
+		v.kept, v.hint = e, hintOf(e, now)
+		return v
+	}
 	req := *j.req
 	req.Progress, req.Log = nil, nil
 	if me.req.Progress != nil || me.req.Log != nil {

@@ -31,13 +31,10 @@ func (q *listCall) do(ctx context.Context) (*cache.Entry, mcp.CacheHint, error) 
 		return nil, mcp.CacheHint{}, err
 	}
 	epoch := q.view.listChanges.Load() + q.view.changes.Load()
-	now := time.Now()
-	for _, e := range [...]*cache.Entry{q.shared(ctx, &keys), q.kept.store.Get(ctx, keys.private)} {
-		if e != nil && e.Epoch == epoch && now.Sub(e.Retrieved) < e.TTL {
-			e.Hit()
-			q.kept.counts.hit.Add(1)
-			return e, mcp.CacheHint{TTL: e.TTL - max(now.Sub(e.Retrieved), 0), Public: e.Public}, nil
-		}
+	if e, hint := q.find(ctx, &keys, epoch); e != nil {
+		e.Hit()
+		q.kept.counts.hit.Add(1)
+		return e, hint, nil
 	}
 	q.kept.counts.miss.Add(1)
 	key := keys.private
@@ -64,14 +61,15 @@ func (q *listCall) do(ctx context.Context) (*cache.Entry, mcp.CacheHint, error) 
 	return v.kept, v.hint, nil
 }
 
-func (q *listCall) shared(ctx context.Context, keys *cacheKeys) *cache.Entry {
-	if !q.mayShare {
-		return nil
+// find returns what is kept and good, with what clients may be told of it; or nil.
+func (q *listCall) find(ctx context.Context, keys *cacheKeys, epoch uint64) (*cache.Entry, mcp.CacheHint) {
+	now := time.Now()
+	for _, e := range [...]*cache.Entry{q.kept.public(ctx, keys), q.kept.store.Get(ctx, keys.private)} {
+		if e != nil && e.Epoch == epoch && now.Sub(e.Retrieved) < e.TTL {
+			return e, hintOf(e, now)
+		}
 	}
-	if e := q.kept.store.Get(ctx, keys.public); e != nil && e.Public {
-		return e
-	}
-	return nil
+	return nil, mcp.CacheHint{}
 }
 
 func (q *listCall) fly(ctx context.Context, key cache.Key, keys *cacheKeys, epoch uint64) (fetched, bool, error) {
@@ -92,6 +90,10 @@ func (q *listCall) fly(ctx context.Context, key cache.Key, keys *cacheKeys, epoc
 
 // fetch makes the call and keeps what comes back, for as long as the rules allow and nothing changed meanwhile.
 func (q *listCall) fetch(ctx context.Context, v *fetched, keys *cacheKeys, epoch uint64) error {
+	// An equal call may have ended since this one's question found nothing.
+	if v.kept, v.hint = q.find(ctx, keys, epoch); v.kept != nil {
+		return nil
+	}
 	e := &cache.Entry{Epoch: epoch}
 	said, err := q.ask(ctx, e)
 	if err != nil {

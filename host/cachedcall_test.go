@@ -78,7 +78,6 @@ func TestListsAreCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, calls := personal()
 		h := newHost(t, &host.Options{Cache: host.CacheRules{Missing: time.Minute}}, p)
-		everything(t, h, nil)
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() { everything(t, h, nil) })
