@@ -6,19 +6,15 @@ import (
 	"crypto/tls"
 	"io/fs"
 	"log/slog"
-	"os"
-	"os/signal"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/reshost/reshost/cmd/reshost/internal/config"
 )
 
 const (
-	// certificatePoll is how often the files of the certificate are looked at. Their status is asked rather than the kernel
-	// for news: it also shows a symbolic link that points elsewhere now, on every system and over networks.
+	// certificatePoll is how often the files of the certificate are looked at.
 	certificatePoll = 5 * time.Second
 	// maxPEM bounds each of the files.
 	maxPEM = 1 << 20
@@ -32,7 +28,7 @@ type certificate struct {
 	log   *slog.Logger
 	inUse atomic.Pointer[tls.Certificate]
 	// read is the state of the files when they were last read. Only the goroutine of follow touches it once that runs.
-	read pairInfo
+	read map[string]fs.FileInfo
 }
 
 // openCertificate reads the certificate of server.tls. It returns nil where there is none: plain HTTP.
@@ -63,44 +59,12 @@ func (c *certificate) follow() (stop func()) {
 	if c == nil {
 		return func() {}
 	}
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.watch(ctx, hangup)
-	}()
-	return func() {
-		cancel()
-		<-done
-		signal.Stop(hangup)
-	}
+	return followFiles(c, certificatePoll)
 }
 
-// watch is the goroutine of follow. Files that changed are read once they have stayed as they are from one look to the next:
-// two files are not replaced at one time, and a half-written chain may parse.
-func (c *certificate) watch(ctx context.Context, hangup <-chan os.Signal) {
-	ticker := time.NewTicker(certificatePoll)
-	defer ticker.Stop()
-	seen := c.read
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-hangup:
-			c.reload()
-		case <-ticker.C:
-			now := c.stat()
-			if now.same(seen) && !now.same(c.read) {
-				c.reload()
-			}
-			seen = now
-		}
-	}
-}
+func (c *certificate) lastRead() map[string]fs.FileInfo { return c.read }
 
-func (c *certificate) reload() {
+func (c *certificate) reload(context.Context, bool) {
 	if err := c.load(); err != nil {
 		c.log.Warn("the certificate in use is kept", "error", err, "not_after", c.inUse.Load().Leaf.NotAfter)
 		return
@@ -110,7 +74,10 @@ func (c *certificate) reload() {
 
 // load reads the files and puts their certificate to use.
 func (c *certificate) load() error {
-	c.read = c.stat()
+	c.read = map[string]fs.FileInfo{}
+	for _, path := range []config.Path{c.cfg.Server.TLS.Cert, c.cfg.Server.TLS.Key} {
+		c.read[string(path)] = stamp(string(path))
+	}
 	cert, err := readCertificate(c.cfg, c.env)
 	if err != nil {
 		return err
@@ -121,25 +88,6 @@ func (c *certificate) load() error {
 	}
 	c.inUse.Store(cert)
 	return nil
-}
-
-func (c *certificate) stat() pairInfo {
-	// What cannot be looked at is like a file that is not there; reading says why.
-	cert, _ := os.Stat(string(c.cfg.Server.TLS.Cert))
-	key, _ := os.Stat(string(c.cfg.Server.TLS.Key))
-	return pairInfo{cert, key}
-}
-
-// pairInfo is the state of the two files, each nil where there is none.
-type pairInfo struct{ cert, key fs.FileInfo }
-
-func (p pairInfo) same(q pairInfo) bool { return sameState(p.cert, q.cert) && sameState(p.key, q.key) }
-
-func sameState(a, b fs.FileInfo) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // readCertificate reads the two files of server.tls, which must be there.

@@ -195,7 +195,7 @@ func follow(t *testing.T, f func(t *testing.T, a *authority, c *followed)) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			c.watch(ctx, c.hangup)
+			watchFiles(ctx, c, certificatePoll, c.hangup)
 		}()
 		defer func() {
 			cancel()

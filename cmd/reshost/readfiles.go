@@ -55,7 +55,10 @@ func stamp(path string) fs.FileInfo {
 
 // sameStamp reports whether two looks found the same, unchanged file, or the same folder whatever is in it.
 func sameStamp(a, b fs.FileInfo) bool {
-	return sameState(a, b) || a != nil && b != nil && a.IsDir() && os.SameFile(a, b)
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && (a.IsDir() || a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()))
 }
 
 // stamps looks again at all paths of m.

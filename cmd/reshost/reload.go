@@ -6,11 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"os"
-	"os/signal"
 	"reflect"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/reshost/reshost/cmd/reshost/internal/config"
@@ -18,8 +15,7 @@ import (
 	"github.com/reshost/reshost/host/wasmplugin"
 )
 
-// reloadPoll is how often files are looked at. One that changed is read when it has stayed as it is from one look to the next, so
-// that what is still being written is not loaded.
+// reloadPoll is how often files are looked at.
 const reloadPoll = time.Second
 
 // generation is a plugin that is served, and what it was made from.
@@ -71,20 +67,10 @@ func (a *app) follow(cfg *config.Config, s *stack, log *slog.Logger) {
 	if files, ok := a.env.(*readFiles); ok {
 		r.env, r.read = files.Environment, s.noteRoots(files)
 	}
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r.run(ctx, hangup)
-	}()
-	s.unfollow = func() {
-		cancel()
-		<-done
-		signal.Stop(hangup)
-	}
+	s.unfollow = followFiles(r, reloadPoll)
 }
+
+func (r *reloader) lastRead() map[string]fs.FileInfo { return r.read }
 
 // noteRoots adds the granted folders, as they were when they were opened, to the files that were read.
 func (s *stack) noteRoots(files *readFiles) map[string]fs.FileInfo {
@@ -97,27 +83,6 @@ func (s *stack) noteRoots(files *readFiles) map[string]fs.FileInfo {
 		}
 	}
 	return seen
-}
-
-func (r *reloader) run(ctx context.Context, hangup <-chan os.Signal) {
-	ticker := time.NewTicker(reloadPoll)
-	defer ticker.Stop()
-	last := r.read
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-hangup:
-			r.reload(ctx, true)
-			last = r.read
-		case <-ticker.C:
-			now := stamps(r.read)
-			if sameStamps(now, last) && !sameStamps(now, r.read) {
-				r.reload(ctx, false)
-			}
-			last = now
-		}
-	}
 }
 
 // reload reads the configuration again. asked says that somebody did, who wants to hear of it in any case.
